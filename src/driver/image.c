@@ -6,6 +6,7 @@
 #include "driver/image.h"
 #include "driver/image_cache.h"
 #include "driver/jit.h"
+#include "ptx/blocks/blocks.h"
 #include "ptx/ptx.h"
 
 static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
@@ -29,13 +30,21 @@ cj_status cji_image_keep_text(cj_image *img, const char *text, size_t bytes, con
     return CJ_OK;
 }
 
+/* The linker's input is compiled as a part of a program: ptxas then ignores setmaxnreg, and has wgmma wait for one
+ * another in a function that calls.  Such a module is half as fast as one that cuModuleLoadDataEx compiles. */
+static bool is_slower_linked(const char *text)
+{
+    return strstr(text, CJI_SPELLED(SETMAXNREG_INC_SYNC_U32)) || strstr(text, CJI_SPELLED(WGMMA_COMMIT_GROUP_SYNC));
+}
+
 /* PTX text with its NUL at text[bytes]. */
 static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji_jit_source from,
                               const cj_compile_opts *o, const char *call)
 {
     CJI_NO_CANCEL;
     cji_scope scope;
-    if (cji_jit_lacks_linker(img->dev->drv)) return cji_image_keep_text(img, text, bytes, o, call);
+    if (cji_jit_lacks_linker(img->dev->drv) || is_slower_linked(text))
+        return cji_image_keep_text(img, text, bytes, o, call);
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
     status = cji_jit_link(img, img->dev, text, bytes, from, o, &img->data, &img->bytes, &img->log, call);

@@ -247,6 +247,28 @@ static void without_abi(void)
     cj_device_close(on), cj_driver_close(with);
 }
 
+/* What is slower as a part of a program is compiled as a whole one. */
+static void whole_programs(void)
+{
+    for (int i = 0; i < 2; i++) {
+        libfake_reset();
+        cj_driver *with = libfake_open();
+        cj_device *on = cj_device_open(with, 0, NULL);
+        cj_ptx *m = cj_ptx_create();
+        cj_fn *k = cj_ptx_kernel(m, "k");
+        if (i) cj_wgmma_commit(k);
+        else cj_role_more(k, cj_imm_u(k, 0), 0, 1, 64), cj_end(k);
+        cj_return(k);
+        cj_module *mod = cj_module_load(on, m, NULL);
+        tap_is_int(cj_error_of(mod)->status, CJ_OK, "a module with %s is loaded (%s)", i ? "wgmma" : "setmaxnreg",
+                   cj_error_of(mod)->message);
+        tap_is_int(lib.calls[CJI_CU_ID_cuModuleLoadDataEx], 1, "... by cuModuleLoadDataEx");
+        tap_is_int(lib.calls[CJI_CU_ID_cuLinkCreate], 0, "... and never linked");
+        cj_module_free(mod), cj_ptx_free(m);
+        cj_device_close(on), cj_driver_close(with);
+    }
+}
+
 /* The first thing that is asked of such a driver is a link. */
 static void linked_first(void)
 {
@@ -293,6 +315,7 @@ int main(void)
     without_linker("cuLinkAddData_v2", false);
     without_linker("cuLinkCreate_v2", true);
     without_abi();
+    whole_programs();
     linked_first();
     return tap_done();
 }
