@@ -11,12 +11,10 @@ static const cj_object_type attention_type = {
 
 /* -- Code of all paths --------------------------------------------------------------------------------------------- */
 
-typedef struct heads_param { cj_val data, token, head, batch; } heads_param;
-
-static heads_param heads_of(cj_fn *f, const char *name)
+static cjk_heads_param heads_of(cj_fn *f, const char *name)
 {
     char part[24];
-    heads_param h = { .data = cj_param_ptr(f, name, CJ_VOID) };
+    cjk_heads_param h = { .data = cj_param_ptr(f, name, CJ_VOID) };
     snprintf(part, sizeof part, "%s_token", name);
     h.token = cj_param(f, part, CJ_S64);
     snprintf(part, sizeof part, "%s_head", name);
@@ -27,7 +25,7 @@ static heads_param heads_of(cj_fn *f, const char *name)
 }
 
 /* The tokens of a head from token `first` on.  Strides may be negative: the product wraps. */
-static cjk_tokens tokens_of(cj_fn *f, const heads_param *h, size_t size, cj_val batch, cj_val head, cj_val first)
+static cjk_tokens tokens_of(cj_fn *f, const cjk_heads_param *h, size_t size, cj_val batch, cj_val head, cj_val first)
 {
     cj_val at = cj_mul(f, cj_cvt(f, CJ_S64, batch), h->batch);
     at = cj_mad(f, cj_cvt(f, CJ_S64, head), h->head, at);
@@ -38,10 +36,13 @@ static cjk_tokens tokens_of(cj_fn *f, const heads_param *h, size_t size, cj_val 
     return t;
 }
 
-/* The first token of sequence `batch` and their number: of the offsets, if there are any, but not more than `count`. */
+/* The first token of sequence `batch` and their number: of the offsets, if there are any, but not more than `count`.
+ * `offsets` is the null value in a kernel that is never launched with any. */
 static void sequence_of(cj_fn *f, cj_val offsets, cj_val batch, cj_val count, cj_val *first, cj_val *tokens)
 {
     *first = cj_let(f, CJ_S32, 0);
+    *tokens = count;
+    if (!offsets.bits) return;
     *tokens = cj_let(f, CJ_S32, count);
     cj_if(f, cj_ne(f, cj_addr(f, offsets), 0));
         cj_val next = cj_get(f, offsets, cj_add(f, batch, 1));
@@ -50,36 +51,54 @@ static void sequence_of(cj_fn *f, cj_val offsets, cj_val batch, cj_val count, cj
     cj_end(f);
 }
 
-void cjk_attention_part(cj_fn *f, const cjk_attention *x, uint32_t tile, cjk_part *p)
+void cjk_attention_params_begin(cj_fn *f, cjk_attention_params *params)
 {
-    *p = (cjk_part){ .type = x->type, .dim = x->o.dim, .causal = x->o.causal != 0 };
-    heads_param q = heads_of(f, "q"), k = heads_of(f, "k"), v = heads_of(f, "v"), out = heads_of(f, "out"),
-                lse = heads_of(f, "lse");
-    cj_val query_offsets = cj_param_ptr(f, "query_offsets", CJ_S32),
-           key_offsets = cj_param_ptr(f, "key_offsets", CJ_S32);
-    cj_val queries = cj_param(f, "queries", CJ_S32), keys = cj_param(f, "keys", CJ_S32);
-    cj_val heads = cj_param(f, "heads", CJ_U32), shared_by = cj_param(f, "shared_by", CJ_U32);
-    cj_val tiles = cj_param(f, "tiles", CJ_U32), first_q, first_k;
-    p->scale = cj_param(f, "scale", CJ_F32);
-    p->c = cj_mul(f, p->scale, (float)M_LOG2E);
-    cj_val block = cj_block_id(f, CJ_X), index = cj_rem(f, block, tiles), of_all = cj_div(f, block, tiles);
-    if (p->causal) index = cj_sub(f, cj_sub(f, tiles, 1), index); /* the tiles with most keys first */
-    cj_val head = cj_rem(f, of_all, heads), batch = cj_div(f, of_all, heads);
-    sequence_of(f, query_offsets, batch, queries, &first_q, &p->queries);
-    sequence_of(f, key_offsets, batch, keys, &first_k, &p->keys);
+    static const char *const names[] = { "q", "k", "v", "out", "lse" };
+    cjk_heads_param *const heads[] = { &params->q, &params->k, &params->v, &params->out, &params->lse };
+    for (int i = 0; i < 5; i++) *heads[i] = heads_of(f, names[i]);
+    params->query_offsets = cj_param_ptr(f, "query_offsets", CJ_S32);
+    params->key_offsets = cj_param_ptr(f, "key_offsets", CJ_S32);
+    params->queries = cj_param(f, "queries", CJ_S32);
+    params->keys = cj_param(f, "keys", CJ_S32);
+    params->heads = cj_param(f, "heads", CJ_U32);
+    params->shared_by = cj_param(f, "shared_by", CJ_U32);
+    params->tiles = cj_param(f, "tiles", CJ_U32);
+    params->work = cj_param(f, "work", CJ_U32);
+    params->scale = cj_param(f, "scale", CJ_F32);
+    params->c = cj_mul(f, params->scale, (float)M_LOG2E);
+}
+
+void cjk_attention_part(cj_fn *f, const cjk_attention *x, const cjk_attention_params *params, cj_val index,
+                        cj_val of_all, uint32_t tile, cjk_part *p)
+{
+    *p = (cjk_part){ .type = x->type, .dim = x->o.dim, .causal = x->o.causal != 0, .scale = params->scale,
+                     .c = params->c };
+    cj_val first_q, first_k, head = cj_rem(f, of_all, params->heads), batch = cj_div(f, of_all, params->heads);
+    sequence_of(f, params->query_offsets, batch, params->queries, &first_q, &p->queries);
+    sequence_of(f, params->key_offsets, batch, params->keys, &first_k, &p->keys);
     p->first = cj_let(f, CJ_S32, cj_bits(f, CJ_S32, cj_mul(f, index, tile)));
-    cj_return_if(f, cj_ge(f, p->first, p->queries));
-    cj_val kv_head = cj_div(f, head, shared_by);
+    cj_val kv_head = cj_div(f, head, params->shared_by);
     p->head = head, p->kv_head = kv_head, p->batch = batch;
     size_t size = cjk_size(x->type);
-    p->q = tokens_of(f, &q, size, batch, head, first_q);
-    p->k = tokens_of(f, &k, size, batch, kv_head, first_k);
-    p->v = tokens_of(f, &v, size, batch, kv_head, first_k);
-    p->out = tokens_of(f, &out, size, batch, head, first_q);
-    p->lse = tokens_of(f, &lse, 4, batch, head, first_q);
-    p->lse_wanted = cj_ne(f, cj_addr(f, lse.data), 0);
+    p->q = tokens_of(f, &params->q, size, batch, head, first_q);
+    p->k = tokens_of(f, &params->k, size, batch, kv_head, first_k);
+    p->v = tokens_of(f, &params->v, size, batch, kv_head, first_k);
+    p->out = tokens_of(f, &params->out, size, batch, head, first_q);
+    p->lse = tokens_of(f, &params->lse, 4, batch, head, first_q);
+    p->lse_wanted = cj_ne(f, cj_addr(f, params->lse.data), 0);
     cj_val last = cj_sub(f, cj_min(f, cj_add(f, p->first, tile), p->queries), 1);
     p->end = cj_let(f, CJ_S32, cj_max(f, cjk_attention_seen(f, p, last), 0));
+}
+
+void cjk_attention_block(cj_fn *f, const cjk_attention *x, uint32_t tile, cjk_part *p)
+{
+    cjk_attention_params params;
+    cjk_attention_params_begin(f, &params);
+    cj_val block = cj_block_id(f, CJ_X);
+    cj_val index = cj_rem(f, block, params.tiles), of_all = cj_div(f, block, params.tiles);
+    if (x->o.causal) index = cj_sub(f, cj_sub(f, params.tiles, 1), index); /* the tiles with most keys first */
+    cjk_attention_part(f, x, &params, index, of_all, tile, p);
+    cj_return_if(f, cj_ge(f, p->first, p->queries));
 }
 
 cj_val cjk_attention_seen(cj_fn *f, const cjk_part *p, cj_val row)
@@ -101,7 +120,7 @@ cj_val cjk_attention_finish(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, c
         cj_val at = cjk_token_at(f, &p->lse, row);
         cj_store(f, CJ_F32, cj_as_ptr(f, at, CJ_F32, CJ_SPACE_GLOBAL), cj_fma(f, m, p->scale, log_l));
     cj_end(f);
-    return cj_select(f, cj_eq(f, l, 0.0f), 0.0f, cj_rcp(f, l));
+    return cj_select(f, cj_eq(f, l, 0.0f), 0.0f, cj_approx_rcp(f, l));
 }
 
 /* -- Making -------------------------------------------------------------------------------------------------------- */
@@ -138,6 +157,7 @@ static cj_status choose_kernels(void *object, cjk_attention *x, cj_device *dev, 
     if (info.sm_major < paths[path].least || info.sm_major > paths[path].most)
         return cjk_fail(object, CJ_ENOTSUP, call, "the path %s needs %s, the device is %s", paths[path].name,
                         paths[path].target, cj_device_sm(dev));
+    x->multiprocessors = (uint32_t)info.multiprocessors;
     x->has[ATTENTION_SCALAR] = path == CJ_ATTENTION_SCALAR;
     x->has[ATTENTION_MMA] = x->has[ATTENTION_MMA_PLAIN] = path != CJ_ATTENTION_SCALAR;
     x->has[ATTENTION_WGMMA] = path == CJ_ATTENTION_WGMMA;
@@ -259,22 +279,24 @@ static unsigned kernel_for(const cjk_attention *x, const cj_attention_args *a)
     if (x->has[ATTENTION_SCALAR]) return ATTENTION_SCALAR;
     for (int i = 0; i < 4; i++) {
         aligned = aligned && rows_aligned(rows[i]);
-        mapped = mapped && (i == 3 || fits_a_map(rows[i]));
+        mapped = mapped && fits_a_map(rows[i]);
     }
     if (!aligned) return ATTENTION_MMA_PLAIN;
     return mapped && x->has[ATTENTION_WGMMA] ? ATTENTION_WGMMA : ATTENTION_MMA;
 }
 
-static const struct { uint32_t queries, threads; } tile_of[ATTENTION_KERNELS] = {
-    [ATTENTION_SCALAR] = { CJK_SCALAR_QUERIES, CJK_ATTENTION_THREADS },
-    [ATTENTION_MMA] = { CJK_MMA_QUERIES, CJK_ATTENTION_THREADS },
-    [ATTENTION_MMA_PLAIN] = { CJK_MMA_QUERIES, CJK_ATTENTION_THREADS },
-    [ATTENTION_WGMMA] = { CJK_WGMMA_QUERIES, CJK_WGMMA_THREADS },
-};
+/* The queries of a tile. */
+static uint32_t tile_queries(const cjk_attention *x, unsigned kernel)
+{
+    cjk_wgmma_sizes sizes;
+    if (kernel != ATTENTION_WGMMA) return kernel == ATTENTION_SCALAR ? CJK_SCALAR_QUERIES : CJK_MMA_QUERIES;
+    cjk_attention_wgmma_sizes(x, &sizes);
+    return sizes.queries;
+}
 
-/* The map of tiles of 128 tokens of a head, 64 elements each. */
+/* The map of tiles of `rows` tokens of a head, 64 elements each. */
 static cj_status map_heads(cj_stream *s, const cjk_attention *x, const cj_heads *h, uint64_t tokens, uint64_t heads,
-                           uint64_t batches, cj_tensor_map *map, const char *call)
+                           uint64_t batches, uint32_t rows, cj_tensor_map *map, const char *call)
 {
     const cj_tensor_map_opts o = { .size = sizeof o,
                                    .type = x->type == CJ_BF16 ? CJ_TENSOR_MAP_BF16 : CJ_TENSOR_MAP_F16,
@@ -282,7 +304,7 @@ static cj_status map_heads(cj_stream *s, const cjk_attention *x, const cj_heads 
                                    .address = h->data,
                                    .extent = { x->o.dim, tokens, heads, batches },
                                    .stride = { (uint64_t)h->token * 2, (uint64_t)h->head * 2, (uint64_t)h->batch * 2 },
-                                   .tile = { CJK_WGMMA_CHUNK, CJK_WGMMA_KEYS, 1, 1 },
+                                   .tile = { CJK_WGMMA_CHUNK, rows, 1, 1 },
                                    .swizzle = CJ_SWIZZLE_128B,
                                    .l2 = CJ_TENSOR_MAP_L2_128B };
     if (cj_tensor_map_tiled(x->code.dev, &o, map) == CJ_OK) return CJ_OK;
@@ -293,7 +315,7 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
 {
     static const char call[] = "cj_attention_launch";
     cjk_attention *x = cj_object_data(object, &attention_type, s, call);
-    enum { MAPS = 3 }; /* the first arguments of the wgmma kernel */
+    enum { MAPS = 4 }; /* the first arguments of the wgmma kernel: the last one only if results leave by map */
     cj_tensor_map map[MAPS];
     cj_arg arg[32 + MAPS];
     size_t n = MAPS;
@@ -321,7 +343,7 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
         arg[n++] = cj_arg_i(h->batch);
     }
     unsigned kernel = kernel_for(x, &a);
-    uint32_t tile = tile_of[kernel].queries;
+    uint32_t tile = tile_queries(x, kernel);
     uint64_t tiles = (a.queries + tile - 1) / tile, each = tiles * a.heads, blocks;
     if (!tiles) return CJ_OK;
     if (__builtin_mul_overflow(each, a.batches, &blocks) || blocks > INT32_MAX)
@@ -335,17 +357,23 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
     arg[n++] = cj_arg_u(a.heads);
     arg[n++] = cj_arg_u(a.heads / a.kv_heads);
     arg[n++] = cj_arg_u(tiles);
+    arg[n++] = cj_arg_u(blocks);
     arg[n++] = cj_arg_f32(a.scale != 0 ? a.scale : 1 / sqrtf((float)x->o.dim));
-    cj_dims dims = cj_grid3((uint32_t)blocks, 1, 1, tile_of[kernel].threads, 1, 1);
+    cj_dims dims = cj_grid3((uint32_t)blocks, 1, 1, CJK_ATTENTION_THREADS, 1, 1);
     if (kernel == ATTENTION_MMA || kernel == ATTENTION_MMA_PLAIN) dims.shared = cjk_attention_mma_shared(x->o.dim);
     if (kernel != ATTENTION_WGMMA) return cj_launch_n(s, x->code.k[kernel], &dims, arg + MAPS, n - MAPS);
-    for (int i = 0; i < MAPS; i++) {
-        cj_status st = map_heads(s, x, rows[i].h, rows[i].tokens, rows[i].heads, a.batches, &map[i], call);
+    cjk_wgmma_sizes sizes;
+    cjk_attention_wgmma_sizes(x, &sizes);
+    const uint32_t map_rows[MAPS] = { sizes.queries, CJK_WGMMA_KEYS, CJK_WGMMA_KEYS, CJK_WGMMA_QUERIES };
+    const unsigned first = sizes.by_map ? 0 : 1;
+    for (unsigned i = 0; i < MAPS - first; i++) {
+        cj_status st = map_heads(s, x, rows[i].h, rows[i].tokens, rows[i].heads, a.batches, map_rows[i], &map[i], call);
         if (st != CJ_OK) return st;
-        arg[i] = cj_arg_tensor_map(&map[i]);
+        arg[first + i] = cj_arg_tensor_map(&map[i]);
     }
-    dims.shared = cjk_attention_wgmma_shared(x->o.dim);
-    return cj_launch_n(s, x->code.k[kernel], &dims, arg, n);
+    dims = cj_grid3(cjk_attention_wgmma_blocks(x, (uint32_t)blocks), 1, 1, sizes.threads, 1, 1);
+    dims.shared = sizes.shared;
+    return cj_launch_n(s, x->code.k[kernel], &dims, arg + first, n - first);
 }
 
 cj_status cj_attention_ptx(cj_attention *x, unsigned flags, const char **text, size_t *bytes)

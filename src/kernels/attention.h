@@ -1,6 +1,6 @@
-/* What the paths of cj_attention share: the object, the parameters of its kernels, the block's part of the work.
+/* What the paths of cj_attention share: the object, the parameters of its kernels, a tile of the work.
  *
- * A block computes a tile of queries of one head of one sequence, and walks over tiles of keys: the greatest score m of
+ * A block computes tiles of queries of one head of one sequence, and walks over tiles of keys for each: the greatest score m of
  * each row, the sum l of the 2^(c (score - m)), and the sum of values o are brought up to date with each tile
  * (c = scale * log2 e).  m begins at a finite number below all scores, so a row that sees nothing gives no NaN. */
 #ifndef CJK_ATTENTION_H
@@ -14,6 +14,7 @@ typedef struct cjk_attention {
     cjk_code code;
     cj_attention_opts o;
     cj_type type;
+    uint32_t multiprocessors;
     bool has[ATTENTION_KERNELS];
 } cjk_attention;
 
@@ -23,8 +24,19 @@ typedef struct cjk_attention {
 /* A tile of queries for the scalar path and for mma.sync; threads of a block. */
 enum { CJK_SCALAR_QUERIES = 32, CJK_MMA_QUERIES = 64, CJK_MMA_KEYS = 64, CJK_ATTENTION_THREADS = 128 };
 
-/* The same for wgmma; heads are padded to chunks of 64 elements, which are 128 bytes. */
-enum { CJK_WGMMA_QUERIES = 128, CJK_WGMMA_KEYS = 128, CJK_WGMMA_THREADS = 384, CJK_WGMMA_CHUNK = 64 };
+/* The same for wgmma: queries of a warpgroup; heads are padded to chunks of 64 elements, which are 128 bytes. */
+enum { CJK_WGMMA_QUERIES = 64, CJK_WGMMA_KEYS = 128, CJK_WGMMA_CHUNK = 64 };
+
+/* How the kernel of wgmma divides its work and its memory. */
+typedef struct cjk_wgmma_sizes {
+    uint32_t groups;           /* warpgroups that consume; one more produces */
+    uint32_t queries, threads; /* of a block */
+    uint32_t chunks;           /* of a row */
+    uint32_t stages;           /* of keys, and of values */
+    uint32_t query_bytes, stage_bytes;
+    uint32_t shared;           /* dynamic shared memory */
+    bool by_map;               /* results leave by tensor map */
+} cjk_wgmma_sizes;
 
 /* Tokens of one head of one sequence. */
 typedef struct cjk_tokens {
@@ -32,7 +44,18 @@ typedef struct cjk_tokens {
     cj_val token;  /* bytes from a token to the next one, CJ_U64 */
 } cjk_tokens;
 
-/* The block's part: begun by cjk_attention_part. */
+/* The kernels' parameters but for tensor maps. */
+typedef struct cjk_heads_param { cj_val data, token, head, batch; } cjk_heads_param;
+typedef struct cjk_attention_params {
+    cjk_heads_param q, k, v, out, lse;
+    cj_val query_offsets, key_offsets;
+    cj_val queries, keys;      /* CJ_S32 */
+    cj_val heads, shared_by;   /* CJ_U32; shared_by: heads that have the same keys */
+    cj_val tiles, work;        /* of a head, of all: CJ_U32 */
+    cj_val scale, c;           /* CJ_F32 */
+} cjk_attention_params;
+
+/* A tile of queries: made by cjk_attention_part. */
 typedef struct cjk_part {
     cj_type type;
     uint32_t dim;
@@ -46,9 +69,14 @@ typedef struct cjk_part {
     cj_val scale, c;         /* CJ_F32 */
 } cjk_part;
 
-/* Declares the parameters that all kernels have, and computes the block's part for tiles of `tile` queries.  Blocks
- * without queries return. */
-void cjk_attention_part(cj_fn *f, const cjk_attention *x, uint32_t tile, cjk_part *p);
+void cjk_attention_params_begin(cj_fn *f, cjk_attention_params *params);
+
+/* Computes tile `index` of the `tile` queries of head `of_all`, counted over all sequences. */
+void cjk_attention_part(cj_fn *f, const cjk_attention *x, const cjk_attention_params *params, cj_val index,
+                        cj_val of_all, uint32_t tile, cjk_part *p);
+
+/* Declares the parameters, and computes the tile of a block that has one.  Blocks without queries return. */
+void cjk_attention_block(cj_fn *f, const cjk_attention *x, uint32_t tile, cjk_part *p);
 
 /* How many keys query `row` of the sequence sees: those in front. */
 cj_val cjk_attention_seen(cj_fn *f, const cjk_part *p, cj_val row);
@@ -75,12 +103,16 @@ void cjk_own_rows_begin(cj_fn *f, const cjk_part *p, cj_val in_tile, cj_val colu
  * these keys: rows see `seen_by_all` at least. */
 void cjk_mask_scores(cj_fn *f, const cjk_own_rows *own, cj_val key, uint32_t keys, cj_val seen_by_all, cj_val score);
 
-/* Scores become shares in place; m and l are brought up to date.  *factor: by what results so far are multiplied. */
-void cjk_score_shares(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val score, cj_val factor[2]);
+/* Scores become shares in place; m and l are brought up to date.  *factor: by what results so far are multiplied.
+ * `factor` may be NULL: there are none, m and l are as cjk_own_rows_begin made them. */
+void cjk_score_shares(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val score, cj_val *factor);
 void cjk_correct_result(cj_fn *f, cj_val o, const cj_val factor[2]);
 
 /* Two values as a register of two halves: the fragment of A that two accumulators are. */
 cj_val cjk_pack_halves(cj_fn *f, cj_type type, cj_val low, cj_val high);
+
+/* Divides the results by the sums; writes the log-sum-exp of the rows, if it is wanted. */
+void cjk_divide_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o);
 
 /* Divides the results by the sums and stores them.  `pairs`: two elements are aligned to 4 bytes. */
 void cjk_store_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o, bool pairs);
@@ -93,6 +125,9 @@ void cjk_attention_write_scalar(cj_ptx *m, const char *name, const cjk_attention
 void cjk_attention_write_mma(cj_ptx *m, const char *name, const cjk_attention *x, bool plain);
 uint32_t cjk_attention_mma_shared(uint32_t dim);
 void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention *x);
-uint32_t cjk_attention_wgmma_shared(uint32_t dim);
+void cjk_attention_wgmma_sizes(const cjk_attention *x, cjk_wgmma_sizes *sizes);
+
+/* The blocks for `work` tiles of queries. */
+uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, uint32_t work);
 
 #endif

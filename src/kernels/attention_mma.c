@@ -159,7 +159,7 @@ void cjk_attention_write_mma(cj_ptx *m, const char *name, const cjk_attention *x
     cj_val factor[2];
     cj_fn_max_threads(f, CJK_ATTENTION_THREADS, 1, 1);
     cj_fn_min_blocks(f, 2); /* with three, registers are spilled */
-    cjk_attention_part(f, x, CJK_MMA_QUERIES, &c.p);
+    cjk_attention_block(f, x, CJK_MMA_QUERIES, &c.p);
     mma_begin(f, &c);
     cj_val k_at = cj_mma_b_at(f, c.k, c.pitch, 0, CJ_SWIZZLE_NONE);
     cj_val v_at = cj_mma_a_at(f, c.v, c.pitch, 0, CJ_SWIZZLE_NONE); /* transposed, values lie as A does */

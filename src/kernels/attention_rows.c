@@ -47,14 +47,14 @@ static cj_val greatest_score(cj_fn *f, const cjk_own_rows *own, unsigned r, cj_v
     return cj_max(f, m, own->m[r]);
 }
 
-void cjk_score_shares(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val score, cj_val factor[2])
+void cjk_score_shares(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val score, cj_val *factor)
 {
     unsigned count = (unsigned)cj_length_of(f, score);
     cj_val less[2];
     for (unsigned r = 0; r < 2; r++) {
         cj_val m = greatest_score(f, own, r, score, count);
         less[r] = cj_neg(f, cj_mul(f, m, p->c));
-        factor[r] = cj_def(f, "ex2.approx.ftz.f32", cj_fma(f, own->m[r], p->c, less[r]));
+        if (factor) factor[r] = cj_def(f, "ex2.approx.ftz.f32", cj_fma(f, own->m[r], p->c, less[r]));
         cj_assign(f, own->m[r], m);
     }
     for (unsigned r = 0; r < 2; r++) {
@@ -66,7 +66,8 @@ void cjk_score_shares(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_v
             cj_ins(f, "ex2.approx.ftz.f32", v, cj_fma(f, v, p->c, less[r]));
             *to = to->bits ? cj_add(f, *to, v) : v;
         }
-        cj_assign(f, own->l[r], cj_fma(f, own->l[r], factor[r], cj_add(f, sum[0], sum[1])));
+        cj_val l = cj_add(f, sum[0], sum[1]);
+        cj_assign(f, own->l[r], factor ? cj_fma(f, own->l[r], factor[r], l) : l);
     }
 }
 
@@ -99,13 +100,31 @@ static void store_pair(cj_fn *f, const cjk_part *p, cj_val at, cj_val first, uns
     }
 }
 
+/* 1 / the row's sum. */
+static cj_val inverse_of_row(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, unsigned r, cj_val row,
+                             cj_val inside)
+{
+    cj_val l = own->l[r];
+    for (int lanes = 1; lanes < 4; lanes *= 2) l = cj_add(f, l, cj_shfl_xor(f, l, lanes));
+    cj_val writes = cj_and(f, inside, cj_eq(f, own->column, 0));
+    return cjk_attention_finish(f, p, row, own->m[r], l, writes);
+}
+
+void cjk_divide_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o)
+{
+    cj_val inverse[2];
+    for (unsigned r = 0; r < 2; r++) {
+        cj_val row = cj_add(f, own->row, 8 * r);
+        inverse[r] = inverse_of_row(f, p, own, r, row, cj_lt(f, row, p->queries));
+    }
+    cjk_correct_result(f, o, inverse);
+}
+
 void cjk_store_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o, bool pairs)
 {
     for (unsigned r = 0; r < 2; r++) {
-        cj_val l = own->l[r], row = cj_add(f, own->row, 8 * r), inside = cj_lt(f, row, p->queries);
-        for (int lanes = 1; lanes < 4; lanes *= 2) l = cj_add(f, l, cj_shfl_xor(f, l, lanes));
-        cj_val writes = cj_and(f, inside, cj_eq(f, own->column, 0));
-        cj_val inverse = cjk_attention_finish(f, p, row, own->m[r], l, writes);
+        cj_val row = cj_add(f, own->row, 8 * r), inside = cj_lt(f, row, p->queries);
+        cj_val inverse = inverse_of_row(f, p, own, r, row, inside);
         cj_if(f, inside);
             cj_val at = cjk_token_at(f, &p->out, row);
             for (unsigned i = 2 * r; i < cj_length_of(f, o) && cj_acc_column(i) < p->dim; i += 4) {

@@ -120,7 +120,7 @@ void cjk_attention_write_scalar(cj_ptx *m, const char *name, const cjk_attention
     s.pitch = s.padded + WIDE; /* neighbours in a column are in different banks */
     cj_fn_max_threads(f, CJK_ATTENTION_THREADS, 1, 1);
     cj_fn_min_blocks(f, 4);
-    cjk_attention_part(f, x, CJK_SCALAR_QUERIES, &s.p);
+    cjk_attention_block(f, x, CJK_SCALAR_QUERIES, &s.p);
     cj_val q = cj_shared(f, "queries_tile", CJ_F32, (size_t)TILE_TOKENS * s.pitch);
     cj_val kv = cj_shared(f, "keys_or_values", CJ_F32, (size_t)TILE_TOKENS * s.pitch);
     cj_val shares = cj_shared(f, "shares", CJ_F32, TILE_TOKENS * (TILE_TOKENS + WIDE));

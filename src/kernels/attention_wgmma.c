@@ -1,115 +1,188 @@
-/* Attention by wgmma (sm_90a): a block has 128 queries, a tile of one head.  Warpgroup 0 produces: its first thread has
- * the tensor memory accelerator bring the queries, and keys and values into two rings of stages, from the last tile of
- * keys to the first.  Warpgroups 1 and 2 consume, 64 queries each: scores from shared memory, shares from registers.
- * The next scores are multiplied before the values of this tile, so a warpgroup has work for the tensor core while it
- * computes shares; the two take turns by named barriers, one issues while the other computes.
+/* Attention by wgmma (sm_90a).  Blocks are persistent: each computes several tiles of queries, 64 of each warpgroup that
+ * consumes.  Warpgroup 0 produces: its first thread has the tensor memory accelerator bring queries, keys and values
+ * into three rings of stages, from the last tile of keys to the first.  The others consume: scores from shared memory,
+ * shares from registers.
  *
- * Shared memory: queries, then the stages of keys, then those of values, each in chunks of 64 elements of all its rows
- * (128 bytes a row, with the 128-byte swizzle), then the mbarriers. */
+ *     consumer:  scores of the first tile's last keys
+ *       tile:    mask; shares
+ *       keys:    wait for my turn; issue the next scores, then o += shares * values; the next one's turn
+ *                wait for the scores; mask; shares; wait for the values; correct o
+ *       end:     the same once more, with the first scores of the next tile of queries; store o
+ *
+ * The next scores are multiplied before the values of this tile, so a warpgroup has work for the tensor core while it
+ * computes shares; by named barriers they take turns, one issues while the others compute.
+ *
+ * Shared memory: stages of queries, of keys, of values, and results, each in chunks of 64 elements of all its rows (128
+ * bytes a row, with the 128-byte swizzle), then the mbarriers. */
 #include "kernels/attention.h"
 
-enum { ROW_BYTES = 128, STEP_KEYS = 16, SWIZZLE_ALIGN = 1024, EIGHT_ROWS = 8 * ROW_BYTES };
-enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240, CONSUMER_WARPS = 8 };
-enum { TURN_FIRST = 4, TURN_BOTH = 256 }; /* named barriers 4 and 5 are the turns of the warpgroups */
+enum { ROW_BYTES = 128, STEP_KEYS = 16, SWIZZLE_ALIGN = 1024, EIGHT_ROWS = 8 * ROW_BYTES, GROUP_THREADS = 128 };
+enum { QUERY_STAGES = 2, GROUP_BYTES = CJK_WGMMA_QUERIES * ROW_BYTES, MBARRIER_PAIR = 16 };
+
+/* Named barriers: 1 and on of a warpgroup for its results, 4 and on are the turns. */
+enum { RESULTS_FIRST = 1, TURN_FIRST = 4, TURN_BOTH = 256 };
 
 typedef struct wgmma_code {
-    cjk_part p;
-    uint32_t chunks, stages;   /* of a row; of each ring */
-    uint32_t tile_bytes;       /* of queries, of a stage of keys or of values: they have as many rows */
-    cj_val q, k, v;            /* where they begin: shared addresses, CJ_U32 */
-    cj_val q_full, k_ring, v_ring; /* mbarriers */
-    cj_val map[3];
-    cj_val tiles;              /* of keys, CJ_S32 */
+    const cjk_attention *x;
+    cjk_wgmma_sizes s;
+    cjk_attention_params params;
+    cj_val q, k, v, out;       /* where they begin: shared addresses, CJ_U32 */
+    cj_val q_ring, k_ring, v_ring; /* mbarriers */
+    cj_val map[4];             /* of q, k, v, out */
     cj_wgmma_shape scores, values;
 } wgmma_code;
 
-static uint32_t head_chunks(uint32_t dim) { return (dim + CJK_WGMMA_CHUNK - 1) / CJK_WGMMA_CHUNK; }
-static uint32_t attention_stages(uint32_t chunks) { return chunks > 1 ? 2 : 3; }
-
-uint32_t cjk_attention_wgmma_shared(uint32_t dim)
+void cjk_attention_wgmma_sizes(const cjk_attention *x, cjk_wgmma_sizes *s)
 {
-    uint32_t chunks = head_chunks(dim), stages = attention_stages(chunks);
-    return (1 + 2 * stages) * chunks * CJK_WGMMA_KEYS * ROW_BYTES + 8 * (1 + 2 * 2 * stages) + SWIZZLE_ALIGN;
+    *s = (cjk_wgmma_sizes){ .chunks = (x->o.dim + CJK_WGMMA_CHUNK - 1) / CJK_WGMMA_CHUNK };
+    s->by_map = x->o.dim % 8 == 0; /* tensor maps write whole units of 16 bytes */
+    s->groups = s->chunks > 1 || x->o.causal ? 2 : 3;
+    s->stages = s->chunks > 1 ? 2 : 3;
+    s->queries = s->groups * CJK_WGMMA_QUERIES;
+    s->threads = (1 + s->groups) * GROUP_THREADS;
+    s->query_bytes = s->chunks * s->queries * ROW_BYTES;
+    s->stage_bytes = s->chunks * CJK_WGMMA_KEYS * ROW_BYTES;
+    s->shared = (QUERY_STAGES + 1) * s->query_bytes + 2 * s->stages * s->stage_bytes +
+                MBARRIER_PAIR * (QUERY_STAGES + 2 * s->stages) + SWIZZLE_ALIGN;
+}
+
+/* -- The tiles of a block ------------------------------------------------------------------------------------------ */
+
+/* Tiles are numbered head by head.  Block b has the tiles b, b + blocks, ...  With causal attention, where tiles have
+ * more keys the further behind they are, it has pairs of tiles, the last one of a head and its first one, the last but
+ * one and the second one, ..., which have as many keys together as any other pair. */
+static cj_val first_tile(cj_fn *f, const wgmma_code *c)
+{
+    cj_val block = cj_block_id(f, CJ_X);
+    return cj_let(f, CJ_U32, c->x->o.causal ? cj_shl(f, block, 1) : block);
+}
+
+static void next_tile(cj_fn *f, const wgmma_code *c, cj_val number)
+{
+    cj_val blocks = cj_grid_size(f, CJ_X), step = blocks;
+    if (c->x->o.causal) {
+        cj_val second = cj_ne(f, cj_and(f, number, 1), 0);
+        step = cj_select(f, second, cj_sub(f, cj_shl(f, blocks, 1), 1), 1);
+    }
+    cj_assign(f, number, cj_add(f, number, step));
+}
+
+uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, uint32_t work)
+{
+    uint32_t most = x->o.causal ? work / 2 + work % 2 : work;
+    return most < x->multiprocessors ? most : x->multiprocessors;
+}
+
+/* Tile `number`, and how many tiles of keys its queries see, one at least: CJ_S32. */
+static cj_val tile_at(cj_fn *f, const wgmma_code *c, cj_val number, cjk_part *p)
+{
+    cj_val index = cj_rem(f, number, c->params.tiles), of_all = cj_div(f, number, c->params.tiles);
+    if (c->x->o.causal) {
+        cj_val half = cj_shr(f, index, 1), odd = cj_ne(f, cj_and(f, index, 1), 0);
+        index = cj_select(f, odd, half, cj_sub(f, cj_sub(f, c->params.tiles, 1), half));
+    }
+    cjk_attention_part(f, c->x, &c->params, index, of_all, c->s.queries, p);
+    return cj_let(f, CJ_S32, cj_max(f, cj_shr(f, cj_add(f, p->end, CJK_WGMMA_KEYS - 1), 7), 1));
 }
 
 /* -- Producer ------------------------------------------------------------------------------------------------------ */
 
-/* Starts the copy of 128 tokens from `token` on. */
-static void load_tokens(cj_fn *f, const wgmma_code *c, int operand, cj_val to, cj_val token, cj_val head, cj_val full)
+/* Loads the tokens from `token` on of all rows of a stage. */
+static void load_stage(cj_fn *f, const wgmma_code *c, const cjk_part *p, int operand, cj_ring *ring, cj_val token)
 {
-    cj_mbarrier_expect(f, full, c->tile_bytes);
-    for (uint32_t i = 0; i < c->chunks; i++) {
+    uint32_t bytes = operand ? c->s.stage_bytes : c->s.query_bytes;
+    cj_val base = operand == 0 ? c->q : operand == 1 ? c->k : c->v, head = operand ? p->kv_head : p->head;
+    cj_ring_wait_empty(f, ring);
+    cj_val to = cj_ring_stage(f, ring, base, bytes), full = cj_ring_full(f, ring);
+    cj_mbarrier_expect(f, full, bytes);
+    for (uint32_t i = 0; i < c->s.chunks; i++) {
         cj_val at[4] = { cj_imm_i(f, i * CJK_WGMMA_CHUNK), token, cj_bits(f, CJ_S32, head),
-                         cj_bits(f, CJ_S32, c->p.batch) };
-        cj_val place = i ? cj_add(f, to, i * CJK_WGMMA_KEYS * ROW_BYTES) : to;
+                         cj_bits(f, CJ_S32, p->batch) };
+        cj_val place = i ? cj_add(f, to, i * (bytes / c->s.chunks)) : to;
         cj_tma_load(f, place, c->map[operand], cj_vec_n(f, at, 4), full);
     }
-}
-
-static void load_stage(cj_fn *f, const wgmma_code *c, int operand, cj_ring *ring, cj_val base, cj_val token)
-{
-    cj_ring_wait_empty(f, ring);
-    cj_val to = cj_ring_stage(f, ring, base, c->tile_bytes), full = cj_ring_full(f, ring);
-    load_tokens(f, c, operand, to, token, c->p.kv_head, full);
     cj_ring_next(f, ring);
 }
 
 /* Keys are a tile ahead of values. */
 static void attention_produce(cj_fn *f, const wgmma_code *c)
 {
-    cj_ring keys, values;
+    cj_ring queries, keys, values;
+    cjk_part p;
     for (int i = 0; i < 3; i++) cj_tma_prefetch(f, c->map[i]);
-    cj_ring_begin(f, c->k_ring, c->stages, &keys);
-    cj_ring_begin(f, c->v_ring, c->stages, &values);
-    load_tokens(f, c, 0, c->q, c->p.first, c->p.head, c->q_full);
-    cj_val token = cj_let(f, CJ_S32, cj_mul(f, cj_sub(f, c->tiles, 1), CJK_WGMMA_KEYS));
-    load_stage(f, c, 1, &keys, c->k, token);
+    cj_ring_begin(f, c->q_ring, QUERY_STAGES, &queries);
+    cj_ring_begin(f, c->k_ring, c->s.stages, &keys);
+    cj_ring_begin(f, c->v_ring, c->s.stages, &values);
+    cj_val number = first_tile(f, c);
     cj_loop(f);
-        cj_break_unless(f, cj_gt(f, token, 0));
-        cj_val before = cj_sub(f, token, CJK_WGMMA_KEYS);
-        load_stage(f, c, 1, &keys, c->k, before);
-        load_stage(f, c, 2, &values, c->v, token);
-        cj_assign(f, token, before);
+        cj_break_unless(f, cj_lt(f, number, c->params.work));
+        cj_val tiles = tile_at(f, c, number, &p);
+        cj_val token = cj_let(f, CJ_S32, cj_mul(f, cj_sub(f, tiles, 1), CJK_WGMMA_KEYS));
+        load_stage(f, c, &p, 0, &queries, p.first);
+        load_stage(f, c, &p, 1, &keys, token);
+        cj_loop(f);
+            cj_break_unless(f, cj_gt(f, token, 0));
+            cj_val before = cj_sub(f, token, CJK_WGMMA_KEYS);
+            load_stage(f, c, &p, 1, &keys, before);
+            load_stage(f, c, &p, 2, &values, token);
+            cj_assign(f, token, before);
+        cj_end(f);
+        load_stage(f, c, &p, 2, &values, token);
+        next_tile(f, c, number);
     cj_end(f);
-    load_stage(f, c, 2, &values, c->v, token);
 }
 
 /* -- Consumers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct wgmma_consumer {
-    cjk_own_rows own;
-    cj_ring keys, values;
-    cj_val releases;           /* the warp's lane 0, which arrives for it: a predicate */
+    cj_val group, first;       /* which one it is, and its first query in the tile: CJ_U32 */
+    cj_val mine, next;         /* named barriers: its turn, and that of the next one */
+    cj_val row, column;        /* of the thread's first accumulator */
+    cj_ring queries, keys, values;
+    cj_val releases, stores;   /* predicates: one lane of a warp, one thread of the warpgroup */
     cj_val score, share, o;    /* share: CJ_B32, two halves each */
-    cj_wgmma_matrix q;
+    cj_wgmma_matrix q, k, v;   /* of stage 0 */
+    cj_store_tile tile;
 } wgmma_consumer;
 
-/* Issues the scores of the stage that the ring is at. */
+/* Issues the scores of the queries and keys that the rings are at. */
 static void issue_scores(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 {
-    cj_wgmma_matrix k;
-    cj_val at = cj_ring_stage(f, &w->keys, c->k, c->tile_bytes);
-    cj_wgmma_matrix_begin(f, at, 0, EIGHT_ROWS, CJ_SWIZZLE_128B, &k);
+    cj_wgmma_matrix q = w->q, k = w->k;
+    q.low = cj_mad(f, w->queries.index, c->s.query_bytes / 16, w->q.low);
+    k.low = cj_mad(f, w->keys.index, c->s.stage_bytes / 16, w->k.low);
     cj_wgmma_fence(f);
-    for (uint32_t i = 0; i < c->chunks * 4; i++) {
-        cj_val offset = cj_imm_i(f, i / 4 * CJK_WGMMA_KEYS * ROW_BYTES + i % 4 * 32);
-        cj_wgmma(f, &c->scores, w->score, cj_wgmma_operand(f, &w->q, offset), cj_wgmma_operand(f, &k, offset), i > 0);
+    for (uint32_t i = 0; i < c->s.chunks * 4; i++) {
+        uint32_t step = i % 4 * 32;
+        cj_val of_q = cj_imm_i(f, i / 4 * c->s.queries * ROW_BYTES + step);
+        cj_val of_k = cj_imm_i(f, i / 4 * CJK_WGMMA_KEYS * ROW_BYTES + step);
+        cj_wgmma(f, &c->scores, w->score, cj_wgmma_operand(f, &q, of_q), cj_wgmma_operand(f, &k, of_k), i > 0);
     }
     cj_wgmma_commit(f);
 }
 
-/* Issues o += share * values of the stage that the ring is at. */
+/* Issues o += share * values of the stage that the ring is at, as soon as they are there. */
 static void issue_values(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 {
-    cj_wgmma_matrix v;
-    cj_val at = cj_ring_stage(f, &w->values, c->v, c->tile_bytes);
-    cj_wgmma_matrix_begin(f, at, CJK_WGMMA_KEYS * ROW_BYTES, EIGHT_ROWS, CJ_SWIZZLE_128B, &v);
+    cj_wgmma_matrix v = w->v;
+    cj_ring_wait_full(f, &w->values);
+    v.low = cj_mad(f, w->values.index, c->s.stage_bytes / 16, w->v.low);
     cj_wgmma_fence(f);
     for (uint32_t i = 0; i < CJK_WGMMA_KEYS / STEP_KEYS; i++) {
         cj_val offset = cj_imm_i(f, i * STEP_KEYS * ROW_BYTES);
         cj_wgmma(f, &c->values, w->o, cj_slice(f, w->share, 4 * (size_t)i, 4), cj_wgmma_operand(f, &v, offset), 1);
     }
     cj_wgmma_commit(f);
+}
+
+/* Its turn: scores of the queries and keys that the rings are at, and the values of the shares. */
+static void issue_both(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
+{
+    cj_ring_wait_full(f, &w->keys);
+    cj_named_barrier_sync(f, w->mine, TURN_BOTH);
+    issue_scores(f, c, w);
+    issue_values(f, c, w);
+    cj_named_barrier_arrive(f, w->next, TURN_BOTH);
 }
 
 /* The stage is read: the ring goes on. */
@@ -122,97 +195,152 @@ static void release_stage(cj_fn *f, const wgmma_consumer *w, cj_ring *ring)
 static void pack_all_shares(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w)
 {
     for (size_t i = 0; i < CJK_WGMMA_KEYS / 4; i++)
-        cj_assign(f, cj_elem(f, w->share, i), cjk_pack_halves(f, c->p.type, cj_elem(f, w->score, 2 * i),
+        cj_assign(f, cj_elem(f, w->share, i), cjk_pack_halves(f, c->x->type, cj_elem(f, w->score, 2 * i),
                                                               cj_elem(f, w->score, 2 * i + 1)));
 }
 
-static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, cj_val consumer, cj_val seen_by_all)
+/* From the scores of the last keys, which are there, to the shares of the first ones. */
+static void consume_keys(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, const cjk_part *p, const cjk_own_rows *own,
+                         cj_val tiles)
 {
-    cj_val factor[2], left = cj_let(f, CJ_S32, cj_sub(f, c->tiles, 1));
+    cj_val factor[2], left = cj_let(f, CJ_S32, cj_sub(f, tiles, 1));
     cj_val key = cj_let(f, CJ_S32, cj_mul(f, left, CJK_WGMMA_KEYS));
-    cj_val mine = cj_add(f, consumer, TURN_FIRST), other = cj_sub(f, 2 * TURN_FIRST + 1, mine);
-    cj_val is_first = cj_eq(f, consumer, 0);
-    cj_if(f, cj_and(f, cj_not(f, is_first), cj_gt(f, left, 0)));
-        cj_named_barrier_arrive(f, cj_imm_i(f, TURN_FIRST), TURN_BOTH);
-    cj_end(f);
-    cj_mbarrier_wait(f, c->q_full, 0);
-    cj_ring_wait_full(f, &w->keys);
-    issue_scores(f, c, w);
-    cj_wgmma_wait(f, 0);
-    release_stage(f, w, &w->keys);
-    cjk_mask_scores(f, &w->own, key, CJK_WGMMA_KEYS, seen_by_all, w->score);
-    cjk_score_shares(f, &c->p, &w->own, w->score, factor);
+    cj_val uniform = cj_add(f, p->first, cj_bits(f, CJ_S32, w->first));
+    cj_val seen_by_all = cj_let(f, CJ_S32, cjk_attention_seen(f, p, uniform));
+    cjk_mask_scores(f, own, key, CJK_WGMMA_KEYS, seen_by_all, w->score);
+    cjk_score_shares(f, p, own, w->score, NULL);
     pack_all_shares(f, c, w);
+    cj_assign_all(f, w->o, cj_imm_f32(f, 0));
     cj_loop(f);
         cj_break_unless(f, cj_gt(f, left, 0));
-        cj_ring_wait_full(f, &w->keys);
-        cj_named_barrier_sync(f, mine, TURN_BOTH);
-        issue_scores(f, c, w);
-        cj_ring_wait_full(f, &w->values);
-        issue_values(f, c, w);
-        cj_if(f, cj_or(f, is_first, cj_gt(f, left, 1))); /* nobody waits for the last turn */
-            cj_named_barrier_arrive(f, other, TURN_BOTH);
-        cj_end(f);
+        issue_both(f, c, w);
         cj_wgmma_wait(f, 1);
         release_stage(f, w, &w->keys);
         cj_assign(f, key, cj_sub(f, key, CJK_WGMMA_KEYS));
         cj_assign(f, left, cj_sub(f, left, 1));
-        if (c->p.causal) cjk_mask_scores(f, &w->own, key, CJK_WGMMA_KEYS, seen_by_all, w->score);
-        cjk_score_shares(f, &c->p, &w->own, w->score, factor);
+        if (p->causal) cjk_mask_scores(f, own, key, CJK_WGMMA_KEYS, seen_by_all, w->score);
+        cjk_score_shares(f, p, own, w->score, factor);
         cj_wgmma_wait(f, 0);
         release_stage(f, w, &w->values);
         pack_all_shares(f, c, w);
         cjk_correct_result(f, w->o, factor);
     cj_end(f);
-    cj_ring_wait_full(f, &w->values);
-    issue_values(f, c, w);
+}
+
+/* Results leave through shared memory: 64 rows of the warpgroup, one chunk after the other. */
+static void store_by_map(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p)
+{
+    cj_val barrier = cj_add(f, w->group, RESULTS_FIRST), row = cj_add(f, p->first, cj_bits(f, CJ_S32, w->first));
+    cj_val from = cj_mad(f, w->group, GROUP_BYTES, c->out);
+    cj_bulk_wait_read_if(f, w->stores, 0);
+    cj_named_barrier_sync(f, barrier, GROUP_THREADS);
+    for (uint32_t i = 0; i < c->s.chunks; i++)
+        cj_store_tile_write(f, &w->tile, i * c->s.queries * ROW_BYTES, cj_slice(f, w->o, 32 * (size_t)i, 32));
+    cj_fence_async_shared(f);
+    cj_named_barrier_sync(f, barrier, GROUP_THREADS);
+    for (uint32_t i = 0; i < c->s.chunks; i++) {
+        cj_val at[4] = { cj_imm_i(f, i * CJK_WGMMA_CHUNK), row, cj_bits(f, CJ_S32, p->head),
+                         cj_bits(f, CJ_S32, p->batch) };
+        cj_tma_store_if(f, w->stores, c->map[3], cj_vec_n(f, at, 4), cj_add(f, from, i * c->s.queries * ROW_BYTES));
+    }
+    cj_bulk_commit_if(f, w->stores);
+}
+
+static void store_tile(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p,
+                       const cjk_own_rows *own)
+{
+    if (!c->s.by_map) {
+        cjk_store_own_rows(f, p, own, w->o, true);
+        return;
+    }
+    cjk_divide_own_rows(f, p, own, w->o);
+    store_by_map(f, c, w, p);
+}
+
+static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
+{
+    cjk_part p;
+    cjk_own_rows own;
+    cj_val number = first_tile(f, c);
+    cj_ring_wait_full(f, &w->queries);
+    cj_ring_wait_full(f, &w->keys);
+    issue_scores(f, c, w);
     cj_wgmma_wait(f, 0);
-    release_stage(f, w, &w->values);
+    release_stage(f, w, &w->keys);
+    cj_loop(f);
+        cj_val tiles = tile_at(f, c, number, &p);
+        cjk_own_rows_begin(f, &p, cj_add(f, w->first, w->row), w->column, &own);
+        consume_keys(f, c, w, &p, &own, tiles);
+        release_stage(f, w, &w->queries);
+        next_tile(f, c, number);
+        cj_val more = cj_lt(f, number, c->params.work);
+        cj_if(f, more);
+            cj_ring_wait_full(f, &w->queries);
+            issue_both(f, c, w);
+            cj_wgmma_wait(f, 0);
+            release_stage(f, w, &w->keys);
+        cj_else(f);
+            issue_values(f, c, w);
+            cj_wgmma_wait(f, 0);
+        cj_end(f);
+        release_stage(f, w, &w->values);
+        store_tile(f, c, w, &p, &own);
+        cj_break_unless(f, more);
+    cj_end(f);
 }
 
 static void attention_consume(cj_fn *f, const wgmma_code *c, cj_val warpgroup)
 {
-    wgmma_consumer w;
-    cj_val row, column, consumer = cj_sub(f, warpgroup, 1), first = cj_mul(f, consumer, 64);
-    cj_wgmma_acc_position(f, &row, &column);
-    cjk_own_rows_begin(f, &c->p, cj_add(f, first, row), column, &w.own);
+    wgmma_consumer w = { .group = cj_sub(f, warpgroup, 1) };
+    cj_val last = cj_eq(f, w.group, c->s.groups - 1);
+    w.first = cj_mul(f, w.group, CJK_WGMMA_QUERIES);
+    w.mine = cj_add(f, w.group, TURN_FIRST);
+    w.next = cj_select(f, last, TURN_FIRST, cj_add(f, w.mine, 1));
+    cj_wgmma_acc_position(f, &w.row, &w.column);
     w.score = cj_wgmma_accumulators(f, &c->scores);
     w.o = cj_wgmma_accumulators(f, &c->values);
     w.share = cj_regs(f, CJ_B32, CJK_WGMMA_KEYS / 4);
     w.releases = cj_eq(f, cj_lane_id(f), 0);
-    cj_wgmma_matrix_begin(f, cj_mad(f, first, ROW_BYTES, c->q), 0, EIGHT_ROWS, CJ_SWIZZLE_128B, &w.q);
-    cj_ring_begin(f, c->k_ring, c->stages, &w.keys);
-    cj_ring_begin(f, c->v_ring, c->stages, &w.values);
-    cj_assign_all(f, w.o, cj_imm_f32(f, 0));
-    cj_val uniform = cj_add(f, c->p.first, cj_bits(f, CJ_S32, first));
-    cj_val seen_by_all = cj_let(f, CJ_S32, cjk_attention_seen(f, &c->p, uniform));
-    cj_if(f, cj_gt(f, c->tiles, 0));
-        consume_tiles(f, c, &w, consumer, seen_by_all);
+    w.stores = cj_eq(f, cj_and(f, cj_thread_id(f, CJ_X), GROUP_THREADS - 1), 0);
+    cj_wgmma_matrix_begin(f, cj_mad(f, w.group, GROUP_BYTES, c->q), 0, EIGHT_ROWS, CJ_SWIZZLE_128B, &w.q);
+    cj_wgmma_matrix_begin(f, c->k, 0, EIGHT_ROWS, CJ_SWIZZLE_128B, &w.k);
+    cj_wgmma_matrix_begin(f, c->v, CJK_WGMMA_KEYS * ROW_BYTES, EIGHT_ROWS, CJ_SWIZZLE_128B, &w.v);
+    if (c->s.by_map) cj_store_tile_begin(f, c->x->type, cj_mad(f, w.group, GROUP_BYTES, c->out), &w.tile);
+    cj_ring_begin(f, c->q_ring, QUERY_STAGES, &w.queries);
+    cj_ring_begin(f, c->k_ring, c->s.stages, &w.keys);
+    cj_ring_begin(f, c->v_ring, c->s.stages, &w.values);
+    cj_if(f, last);
+        cj_named_barrier_arrive(f, cj_imm_i(f, TURN_FIRST), TURN_BOTH);
     cj_end(f);
-    cjk_store_own_rows(f, &c->p, &w.own, w.o, true);
+    consume_tiles(f, c, &w);
+    cj_if(f, cj_eq(f, w.group, 0)); /* the last turn of the last one is awaited too */
+        cj_named_barrier_sync(f, cj_imm_i(f, TURN_FIRST), TURN_BOTH);
+    cj_end(f);
+    if (c->s.by_map) cj_bulk_wait_if(f, w.stores, 0);
 }
 
 /* -- The kernel ---------------------------------------------------------------------------------------------------- */
 
 static void wgmma_begin(cj_fn *f, wgmma_code *c)
 {
-    cj_mma_type type = c->p.type == CJ_BF16 ? CJ_MMA_BF16 : CJ_MMA_F16;
+    cj_mma_type type = c->x->type == CJ_BF16 ? CJ_MMA_BF16 : CJ_MMA_F16;
+    uint32_t warps = c->s.groups * 4;
     c->scores = (cj_wgmma_shape){ .n = CJK_WGMMA_KEYS, .a = type, .b = type, .d = CJ_MMA_F32 };
-    c->values = (cj_wgmma_shape){ .n = c->chunks * CJK_WGMMA_CHUNK, .a = type, .b = type, .d = CJ_MMA_F32, .b_mn = 1 };
-    c->tile_bytes = c->chunks * CJK_WGMMA_KEYS * ROW_BYTES;
+    c->values = (cj_wgmma_shape){ .n = c->s.chunks * CJK_WGMMA_CHUNK, .a = type, .b = type, .d = CJ_MMA_F32,
+                                  .b_mn = 1 };
     cj_val memory = cj_shared_dynamic(f, "tile_memory", CJ_B32, 16);
     cj_val begin = cj_add(f, cj_cvt(f, CJ_U32, cj_addr(f, memory)), SWIZZLE_ALIGN - 1);
     c->q = cj_and(f, begin, cj_imm_bits(f, CJ_U32, ~(uint32_t)(SWIZZLE_ALIGN - 1)));
-    c->k = cj_add(f, c->q, c->tile_bytes);
-    c->v = cj_add(f, c->k, c->stages * c->tile_bytes);
-    c->q_full = cj_add(f, c->v, c->stages * c->tile_bytes);
-    c->k_ring = cj_add(f, c->q_full, 8);
-    c->v_ring = cj_add(f, c->k_ring, 16 * c->stages);
-    c->tiles = cj_shr(f, cj_add(f, c->p.end, CJK_WGMMA_KEYS - 1), 7);
+    c->k = cj_add(f, c->q, QUERY_STAGES * c->s.query_bytes);
+    c->v = cj_add(f, c->k, c->s.stages * c->s.stage_bytes);
+    c->out = cj_add(f, c->v, c->s.stages * c->s.stage_bytes);
+    c->q_ring = cj_add(f, c->out, c->s.query_bytes);
+    c->k_ring = cj_add(f, c->q_ring, MBARRIER_PAIR * QUERY_STAGES);
+    c->v_ring = cj_add(f, c->k_ring, MBARRIER_PAIR * c->s.stages);
     cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
-        cj_mbarrier_init(f, c->q_full, 1);
-        cj_ring_init(f, c->k_ring, c->stages, 1, CONSUMER_WARPS);
-        cj_ring_init(f, c->v_ring, c->stages, 1, CONSUMER_WARPS);
+        cj_ring_init(f, c->q_ring, QUERY_STAGES, 1, warps);
+        cj_ring_init(f, c->k_ring, c->s.stages, 1, warps);
+        cj_ring_init(f, c->v_ring, c->s.stages, 1, warps);
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
@@ -220,23 +348,24 @@ static void wgmma_begin(cj_fn *f, wgmma_code *c)
 
 void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention *x)
 {
-    static const char *const maps[] = { "q_map", "k_map", "v_map" };
+    static const char *const maps[] = { "q_map", "k_map", "v_map", "out_map" };
     cj_fn *f = cj_ptx_kernel(m, name);
-    wgmma_code c = { .chunks = head_chunks(x->o.dim) };
+    wgmma_code c = { .x = x };
     cj_val warpgroup;
-    c.stages = attention_stages(c.chunks);
-    cj_fn_max_threads(f, CJK_WGMMA_THREADS, 1, 1);
+    cjk_attention_wgmma_sizes(x, &c.s);
+    cj_fn_max_threads(f, c.s.threads, 1, 1);
     cj_fn_min_blocks(f, 1);
-    for (int i = 0; i < 3; i++) c.map[i] = cj_param_tensor_map(f, maps[i]);
-    cjk_attention_part(f, x, CJK_WGMMA_QUERIES, &c.p);
+    for (int i = 0; i < 3 + c.s.by_map; i++) c.map[i] = cj_param_tensor_map(f, maps[i]);
+    cjk_attention_params_begin(f, &c.params);
+    c.params.query_offsets = c.params.key_offsets = (cj_val){ 0 };
     wgmma_begin(f, &c);
     cj_warpgroup_id(f, &warpgroup);
-    cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
-        cj_if(f, cj_and(f, cj_eq(f, cj_thread_id(f, CJ_X), 0), cj_gt(f, c.tiles, 0)));
+    cj_role_fewer(f, warpgroup, 0, 1, c.s.groups == 2 ? 24 : 32);
+        cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
             attention_produce(f, &c);
         cj_end(f);
     cj_end(f);
-    cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
+    cj_role_more(f, warpgroup, 1, c.s.groups, c.s.groups == 2 ? 240 : 160);
         attention_consume(f, &c, warpgroup);
     cj_end(f);
     cj_return(f);
