@@ -28,8 +28,8 @@ typedef enum cj_attention_path {
     CJ_ATTENTION_AUTO = 0,   /* the fastest that the device and the arguments allow */
     CJ_ATTENTION_SCALAR = 1, /* multiply-adds: every device and type */
     CJ_ATTENTION_MMA = 2,    /* mma.sync, sm_80: CJ_F16 and CJ_BF16 */
-    CJ_ATTENTION_WGMMA = 3   /* wgmma, sm_90a: the same types.  Offsets, and strides or memory that are
-                              * no multiples of 16 bytes, go by mma.sync */
+    CJ_ATTENTION_WGMMA = 3   /* wgmma, sm_90a: the same types.  Offsets, negative strides, and strides or
+                              * memory that are no multiples of 16 bytes, go by mma.sync */
 } cj_attention_path;
 
 typedef struct cj_attention_opts {
