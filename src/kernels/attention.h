@@ -1,8 +1,8 @@
 /* What the paths of cj_attention share: the object, the parameters of its kernels, a tile of the work.
  *
- * A block computes tiles of queries of one head of one sequence, and walks over tiles of keys for each: the greatest score m of
- * each row, the sum l of the 2^(c (score - m)), and the sum of values o are brought up to date with each tile
- * (c = scale * log2 e).  m begins at a finite number below all scores, so a row that sees nothing gives no NaN. */
+ * A block computes tiles of queries of one head of one sequence, and walks over tiles of keys for each: the greatest
+ * score m of each row, the sum l of the 2^(c (score - m)), and the sum of values o are brought up to date with each
+ * tile (c = scale * log2 e).  m begins at a finite number below all scores, so a row that sees nothing gives no NaN. */
 #ifndef CJK_ATTENTION_H
 #define CJK_ATTENTION_H
 

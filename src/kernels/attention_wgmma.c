@@ -1,7 +1,7 @@
-/* Attention by wgmma (sm_90a).  Blocks are persistent: each computes several tiles of queries, 64 of each warpgroup that
- * consumes.  Warpgroup 0 produces: its first thread has the tensor memory accelerator bring queries, keys and values
- * into three rings of stages, from the last tile of keys to the first.  The others consume: scores from shared memory,
- * shares from registers.
+/* Attention by wgmma (sm_90a).  Blocks are persistent: each computes several tiles of queries, 64 of each warpgroup
+ * that consumes.  Warpgroup 0 produces: its first thread has the tensor memory accelerator bring queries, keys and
+ * values into three rings of stages, from the last tile of keys to the first.  The others consume: scores from shared
+ * memory, shares from registers.
  *
  *     consumer:  scores of the first tile's last keys
  *       tile:    mask; shares

@@ -219,9 +219,10 @@ static void each_shape(cj_attention_path path, cj_type type, uint32_t dim, unsig
         size_t wrong = 0;
         if (!x) continue;
         for (unsigned i = 0; i < SHAPES; i++) {
-            bool often = path == CJ_ATTENTION_WGMMA && dim == 64; /* three tiles of keys; many of queries */
-            often = often && (shapes[i].keys == 290 || (shapes[i].heads == MANY_HEADS && !causal));
-            if (shapes[i].heads == MANY_HEADS && !often && !tap_on_gpu()) continue;
+            bool many = shapes[i].heads == MANY_HEADS, often = path == CJ_ATTENTION_WGMMA && shapes[i].keys == 290 &&
+                                                               (dim == 64 || dim == 100); /* three tiles of keys */
+            often = often || (path == CJ_ATTENTION_WGMMA && many && dim == 64 && !causal);
+            if (many && !often && !tap_on_gpu()) continue;
             unsigned each = tap_is_slow() ? 13 : path == CJ_ATTENTION_SCALAR ? 9 : 13;
             if (!all_shapes && !often && (i + number * 2 + 3 * path + (unsigned)causal) % each) continue;
             float scale = i % 3 ? 0 : 0.3f;
@@ -406,7 +407,8 @@ int main(void)
         each_shape(CJ_ATTENTION_SCALAR, kinds[i].type, kinds[i].dim, i);
         if (kinds[i].type == CJ_F32) continue;
         each_shape(CJ_ATTENTION_MMA, kinds[i].type, kinds[i].dim, i);
-        if (kinds[i].dim % 64 == 0 || all_shapes) each_shape(CJ_ATTENTION_WGMMA, kinds[i].type, kinds[i].dim, i);
+        bool by_wgmma = kinds[i].dim % 64 == 0 || kinds[i].dim == 100 || all_shapes;
+        if (by_wgmma) each_shape(CJ_ATTENTION_WGMMA, kinds[i].type, kinds[i].dim, i);
     }
     for (int path = CJ_ATTENTION_SCALAR; path <= CJ_ATTENTION_WGMMA; path++) {
         infinite_scores((cj_attention_path)path, CJ_BF16);
