@@ -30,12 +30,9 @@ cj_status cji_image_keep_text(cj_image *img, const char *text, size_t bytes, con
     return CJ_OK;
 }
 
-/* The linker's input is compiled as a part of a program: ptxas then ignores setmaxnreg, and has wgmma wait for one
- * another in a function that calls.  Such a module is half as fast as one that cuModuleLoadDataEx compiles. */
-static bool is_slower_linked(const char *text)
-{
-    return strstr(text, CJI_SPELLED(SETMAXNREG_INC_SYNC_U32)) || strstr(text, CJI_SPELLED(WGMMA_COMMIT_GROUP_SYNC));
-}
+/* The linker's input is compiled as a part of a program, for which ptxas ignores setmaxnreg.  Such a module runs at
+ * half the speed of one that cuModuleLoadDataEx compiles. */
+static bool is_slower_linked(const char *text) { return strstr(text, CJI_SPELLED(SETMAXNREG_INC_SYNC_U32)); }
 
 /* PTX text with its NUL at text[bytes]. */
 static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji_jit_source from,

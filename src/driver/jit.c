@@ -119,6 +119,9 @@ bool cji_jit_lacks_linker(cj_driver *drv)
  * module as a whole program only, as cuModuleLoadDataEx has it compiled. */
 static bool has_no_abi(cji_text *log) { return log && strstr(cji_text_str(log), "disabling ABI"); }
 
+/* Around calls, which divisions and the like are in a part of a program, ptxas has wgmma wait for one another. */
+static bool is_serialised(cji_text *log) { return log && strstr(cji_text_str(log), "presence of Extern calls"); }
+
 /* One try; *again asks for larger log buffers. */
 static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
                            const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
@@ -157,7 +160,9 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     if (state) cu->cuLinkDestroy(state); /* the log buffers are the driver's until then */
     const bool none = !state && r == CUDA_ERROR_NOT_SUPPORTED;
     cji_jit_end(&jit, from, none ? NULL : log);
-    if (*again) cji_text_free(log);
+    const bool dropped = !*again && r == CUDA_SUCCESS && *data && is_serialised(log);
+    if (dropped) cji_free(*data, *size), *data = NULL;
+    if (*again || dropped) cji_text_free(log);
     else if (none) cji_jit_no_linker(dev->drv);
     else if (r != CUDA_SUCCESS && has_no_abi(log)) cji_text_free(log);
     else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev, r, cu_call, call, log, from);

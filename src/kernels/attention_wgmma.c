@@ -51,13 +51,13 @@ void cjk_attention_wgmma_sizes(const cjk_attention *x, cjk_wgmma_sizes *s)
 /* Tiles are numbered head by head.  Block b has the tiles b, b + blocks, ...  With causal attention, where tiles have
  * more keys the further behind they are, it has pairs of tiles, the last one of a head and its first one, the last but
  * one and the second one, ..., which have as many keys together as any other pair. */
-static cj_val first_tile(cj_fn *f, const wgmma_code *c)
+static cj_val attention_first_tile(cj_fn *f, const wgmma_code *c)
 {
     cj_val block = cj_block_id(f, CJ_X);
     return cj_let(f, CJ_U32, c->x->o.causal ? cj_shl(f, block, 1) : block);
 }
 
-static void next_tile(cj_fn *f, const wgmma_code *c, cj_val number)
+static void attention_next_tile(cj_fn *f, const wgmma_code *c, cj_val number)
 {
     cj_val blocks = cj_grid_size(f, CJ_X), step = blocks;
     if (c->x->o.causal) {
@@ -113,7 +113,7 @@ static void attention_produce(cj_fn *f, const wgmma_code *c)
     cj_ring_begin(f, c->q_ring, QUERY_STAGES, &queries);
     cj_ring_begin(f, c->k_ring, c->s.stages, &keys);
     cj_ring_begin(f, c->v_ring, c->s.stages, &values);
-    cj_val number = first_tile(f, c);
+    cj_val number = attention_first_tile(f, c);
     cj_loop(f);
         cj_break_unless(f, cj_lt(f, number, c->params.work));
         cj_val tiles = attention_tile_at(f, c, number, &p);
@@ -128,7 +128,7 @@ static void attention_produce(cj_fn *f, const wgmma_code *c)
             cj_assign(f, token, before);
         cj_end(f);
         load_stage(f, c, &p, 2, &values, token);
-        next_tile(f, c, number);
+        attention_next_tile(f, c, number);
     cj_end(f);
 }
 
@@ -228,7 +228,7 @@ static void consume_keys(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, const
 }
 
 /* Results leave through shared memory: 64 rows of the warpgroup, one chunk after the other. */
-static void store_own_tile(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p)
+static void store_results_by_map(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p)
 {
     cj_val barrier = cj_add(f, w->group, RESULTS_FIRST), row = cj_add(f, p->first, cj_bits(f, CJ_S32, w->first));
     cj_val from = cj_mad(f, w->group, GROUP_BYTES, c->out);
@@ -246,22 +246,22 @@ static void store_own_tile(cj_fn *f, const wgmma_code *c, const wgmma_consumer *
     cj_bulk_commit_if(f, w->stores);
 }
 
-static void store_tile(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p,
-                       const cjk_own_rows *own)
+static void store_results(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p,
+                          const cjk_own_rows *own)
 {
     if (!c->s.by_map) {
         cjk_store_own_rows(f, p, own, w->o, true);
         return;
     }
     cjk_divide_own_rows(f, p, own, w->o);
-    store_own_tile(f, c, w, p);
+    store_results_by_map(f, c, w, p);
 }
 
 static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 {
     cjk_part p;
     cjk_own_rows own;
-    cj_val number = first_tile(f, c);
+    cj_val number = attention_first_tile(f, c);
     cj_ring_wait_full(f, &w->queries);
     cj_ring_wait_full(f, &w->keys);
     issue_scores(f, c, w);
@@ -272,7 +272,7 @@ static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
         cjk_own_rows_begin(f, &p, cj_add(f, w->first, w->row), w->column, &own);
         consume_keys(f, c, w, &p, &own, tiles);
         release_stage(f, w, &w->queries);
-        next_tile(f, c, number);
+        attention_next_tile(f, c, number);
         cj_val more = cj_lt(f, number, c->params.work);
         cj_if(f, more);
             cj_ring_wait_full(f, &w->queries);
@@ -284,7 +284,7 @@ static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
             cj_wgmma_wait(f, 0);
         cj_end(f);
         release_stage(f, w, &w->values);
-        store_tile(f, c, w, &p, &own);
+        store_results(f, c, w, &p, &own);
         cj_break_unless(f, more);
     cj_end(f);
 }

@@ -410,10 +410,15 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
-    cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
+    /* One set of accumulators fits in what each thread begins with.  Registers are moved for two only, since the
+     * driver's linker, which compiles many kernels at once, compiles none in which they are. */
+    const bool moves = g->o.promote != 0;
+    if (moves) cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
+    else cj_if(f, cj_eq(f, warpgroup, 0));
         produce(f, &k);
     cj_end(f);
-    cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
+    if (moves) cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
+    else cj_if(f, cj_ne(f, warpgroup, 0));
         consume(f, &k, warpgroup);
     cj_end(f);
     cj_return(f);
