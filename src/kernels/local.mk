@@ -30,7 +30,10 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/rope.c \
 	%D%/row_values.c \
 	%D%/row_values.h \
+	%D%/scan_core.h \
 	%D%/scan_rows.c \
+	%D%/scan_stream.c \
+	%D%/scan_tiles.c \
 	%D%/values.c \
 	%D%/vectors.c \
 	%D%/vectors.h \
