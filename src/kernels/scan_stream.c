@@ -17,10 +17,11 @@
  *                 buffer -> out
  *
  * The state.  A published word has 32 bits of the sum and the number of the launch, so a word of another launch is not
- * taken for one of this.  The header has the number (high half) and how many blocks are still to end (low half).
- * cjk_write_scan_epoch begins a launch: if no block is left it takes a new number, else another launch is under way, of
- * another executable graph with the same arguments.  Then both have one number: they publish the same words, and either
- * may use those of the other. */
+ * taken for one of this.  The header has the number (high half) and how many blocks are still to end (low half).  It is
+ * all 0 before a launch, or cjk_write_scan_epoch begins the launch: if no block is left it takes a new number, else
+ * another launch is under way, of another executable graph with the same arguments.  Then both have one number: they
+ * publish the same words, and either may use those of the other.  The number stays as it is until their last block has
+ * ended, so all blocks of a launch read the same one. */
 #include "kernels/scan_core.h"
 
 enum {
