@@ -150,7 +150,8 @@ CJ_API void cj_scan_defaults(cj_scan_opts *opts);
  * Errors, in the failed object that is returned: those above. */
 CJ_API cj_scan *cj_scan_create(cj_device *dev, const cj_scan_opts *opts);
 
-/* Bytes of workspace of a launch with so many rows and columns; 0: none is needed. */
+/* Bytes of workspace of a launch with so many rows and columns; 0: none is needed.  A captured scan
+ * of one long row may take memory of the graph also where its arguments have workspace. */
 CJ_API size_t cj_scan_workspace(const cj_scan *x, uint64_t rows, uint64_t columns);
 
 typedef struct cj_scan_args {

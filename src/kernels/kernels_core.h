@@ -88,6 +88,10 @@ static inline size_t cjk_whole(size_t bytes) { return (bytes + 255) / 256 * 256;
 bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace *given, cj_dptr *space,
                      const char *call);
 
+/* Finds memory of the graph while `s` is capturing.  It is 0 now; launches of the graph find what those before have
+ * left there.  False: the failure is left in `s`. */
+bool cjk_zeros_begin(cj_stream *s, cjk_code *c, size_t need, cj_dptr *zeros, const char *call);
+
 /* Frees the memory of captured launches, as far as no graph keeps it. */
 void cjk_space_release(cjk_code *c);
 

@@ -39,7 +39,10 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/row_joins.c \
 	%D%/row_values.c \
 	%D%/row_values.h \
+	%D%/scan_core.h \
 	%D%/scan_rows.c \
+	%D%/scan_stream.c \
+	%D%/scan_tiles.c \
 	%D%/softmax_rows.c \
 	%D%/values.c \
 	%D%/vectors.c \

@@ -60,6 +60,7 @@ void cjk_raw_fill(cj_fn *f, cj_type type, cj_val at, int64_t offset, cjk_read ho
         [CJK_READ_AGAIN] = "ld.global",
         [CJK_READ_ONCE] = "ld.global.L1::no_allocate",
         [CJK_READ_CONSTANT] = "ld.global.nc.L1::no_allocate",
+        [CJK_READ_SHARED] = "ld.shared",
     };
     char name[48];
     cj_type word = word_type(type);
@@ -141,7 +142,8 @@ static cj_val pack_bytes(cj_fn *f, cj_type type, const cj_val *v)
     return cj_def(f, "prmt.b32", low, high, 0x5410);
 }
 
-void cjk_vector_store(cj_fn *f, cj_type type, cj_val at, int64_t offset, unsigned n, const cj_val *v)
+static void store_vector(cj_fn *f, const char *verb, cj_type type, cj_val at, int64_t offset, unsigned n,
+                         const cj_val *v)
 {
     cj_type word = word_type(type);
     unsigned each = (unsigned)(cjk_size(word) / cjk_size(type)), words = n / each;
@@ -152,9 +154,19 @@ void cjk_vector_store(cj_fn *f, cj_type type, cj_val at, int64_t offset, unsigne
                                                              : pack_bytes(f, type, v + 4 * i);
     for (unsigned i = 0, k; i < words; i += k) {
         k = words_at_once(word, words, i);
-        move_name(name, sizeof name, "st.global", k, each > 1 ? CJ_B32 : word);
+        move_name(name, sizeof name, verb, k, each > 1 ? CJ_B32 : word);
         cj_ins(f, name, cj_mem(f, at, offset + (int64_t)(i * cjk_size(word))), k == 1 ? w[i] : cj_vec_n(f, w + i, k));
     }
+}
+
+void cjk_vector_store(cj_fn *f, cj_type type, cj_val at, int64_t offset, unsigned n, const cj_val *v)
+{
+    store_vector(f, "st.global", type, at, offset, n, v);
+}
+
+void cjk_vector_store_shared(cj_fn *f, cj_type type, cj_val at, int64_t offset, unsigned n, const cj_val *v)
+{
+    store_vector(f, "st.shared", type, at, offset, n, v);
 }
 
 bool cjk_fits_vectors(const cjk_matrix *m, uint64_t rows, size_t bytes)

@@ -17,7 +17,8 @@ static inline unsigned cjk_vector_of(cj_type type) { return (unsigned)(CJK_VECTO
 typedef enum cjk_read {
     CJK_READ_AGAIN,    /* other threads read it, too */
     CJK_READ_ONCE,     /* no other thread reads it: it would only push others' lines out of the first cache */
-    CJK_READ_CONSTANT  /* the same, and nothing writes it while the kernel runs */
+    CJK_READ_CONSTANT, /* the same, and nothing writes it while the kernel runs */
+    CJK_READ_SHARED    /* shared memory: the address is one of it */
 } cjk_read;
 
 /* `n` elements in registers as they are in memory: words of 32 bits, of 64 for elements of 8 bytes. */
@@ -36,6 +37,7 @@ void cjk_raw_values(cj_fn *f, cj_type type, const cjk_raw *raw, unsigned n, cj_t
 
 /* Stores `n` values of one type with the bits of cjk_store.  Alignment as for loads. */
 void cjk_vector_store(cj_fn *f, cj_type type, cj_val at, int64_t offset, unsigned n, const cj_val *v);
+void cjk_vector_store_shared(cj_fn *f, cj_type type, cj_val at, int64_t offset, unsigned n, const cj_val *v);
 
 /* Whether a kernel of vectors can be used: columns side by side, each row at a multiple of 16 bytes. */
 bool cjk_fits_vectors(const cjk_matrix *m, uint64_t rows, size_t bytes);

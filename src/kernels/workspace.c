@@ -13,11 +13,27 @@ static const cj_object_type captured_type = {
     sizeof captured_type, "captured workspace", sizeof(cjk_captured), captured_end
 };
 
-static cj_dptr take_captured(cj_stream *s, cjk_code *c, size_t need, const char *call)
+/* Memory that is 0, and which the capture of `s` uses.  It is set now, by a stream of its own. */
+static cj_dptr alloc_zeros(cj_stream *s, cj_device *dev, size_t need, const char *call)
+{
+    cj_stream *other = cj_stream_create(dev, NULL);
+    cj_dptr memory = cj_alloc(other, need);
+    cj_fill32(other, memory, 0, need / 4);
+    cj_stream_sync(other);
+    if (cj_object_fail_from(s, other, call) != CJ_OK || cj_stream_use(s, memory) != CJ_OK) {
+        if (memory.addr) cj_free(dev, memory);
+        memory.addr = 0;
+    }
+    cj_stream_free(other);
+    return memory;
+}
+
+static cj_dptr take_captured(cj_stream *s, cjk_code *c, size_t need, bool zeros, const char *call)
 {
     void *made = cj_object_create(&captured_type, call);
     cjk_captured *own = cj_object_data(made, &captured_type, s, call);
-    if (own) *own = (cjk_captured){ .dev = c->dev, .memory = cj_alloc(s, need) };
+    if (own) *own = (cjk_captured){ .dev = c->dev };
+    if (own) own->memory = zeros ? alloc_zeros(s, c->dev, need, call) : cj_alloc(s, need);
     if (!own || !own->memory.addr) {
         cj_object_free(made, &captured_type, call);
         return (cj_dptr){ 0 };
@@ -54,7 +70,7 @@ bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace 
         return true;
     }
     if (cj_stream_is_capturing(s)) {
-        *space = take_captured(s, c, need, call);
+        *space = take_captured(s, c, need, false, call);
         return space->addr != 0;
     }
     if (need > slots->each)
@@ -66,6 +82,12 @@ bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace 
     uint32_t turn = atomic_fetch_add_explicit(&slots->next, 1, memory_order_relaxed) % slots->count;
     *space = cj_offset(slots->memory, (int64_t)(turn * slots->each));
     return cj_stream_use(s, *space) == CJ_OK;
+}
+
+bool cjk_zeros_begin(cj_stream *s, cjk_code *c, size_t need, cj_dptr *zeros, const char *call)
+{
+    *zeros = take_captured(s, c, need, true, call);
+    return zeros->addr != 0;
 }
 
 /* |a| * b, or UINT64_MAX. */

@@ -14,10 +14,29 @@ static char folder[] = "/tmp/cujit-kernels.XXXXXX";
 static bool all;
 static unsigned number;
 
+static void assemble_text(const char *text, const char *target, const char *name)
+{
+    char source[64], result[64], arch[24];
+    tap_result r;
+    snprintf(source, sizeof source, "%s/k.ptx", folder);
+    snprintf(result, sizeof result, "%s/k.cubin", folder);
+    snprintf(arch, sizeof arch, "-arch=%s", target);
+    FILE *f = fopen(source, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0) tap_bail("cannot write %s", source);
+    const char *const argv[] = { tap_ptxas(), "-v", arch, "-o", result, source, NULL };
+    tap_run(&r, argv, NULL);
+    bool spills = false;
+    for (const char *p = r.err; (p = strstr(p, " bytes spill")); p++) spills = spills || p[-1] != '0' || p[-2] != ' ';
+    bool good = r.status == 0 && !spills && !strstr(r.err, "warning") && !strstr(r.err, "error");
+    if (!tap_ok(good, "%s for %s", name, target)) tap_diag("%.2000s", r.err);
+    tap_result_free(&r);
+    unlink(source);
+    unlink(result);
+}
+
 /* The text of an object, which is then freed by the caller. */
 static void assemble(const void *object, const char *text, const char *name)
 {
-    char source[64], result[64], arch[24];
     if (strstr(cj_error_of(object)->message, "is not executed by the CPU device")) {
         tap_skip(1, "%s: the CPU device does not execute its instructions", name);
         return;
@@ -26,26 +45,11 @@ static void assemble(const void *object, const char *text, const char *name)
         tap_fail("%s: %s", name, cj_error_of(object)->message);
         return;
     }
-    snprintf(source, sizeof source, "%s/k.ptx", folder);
-    snprintf(result, sizeof result, "%s/k.cubin", folder);
-    FILE *f = fopen(source, "w");
-    if (!f || fputs(text, f) < 0 || fclose(f) != 0) tap_bail("cannot write %s", source);
     for (size_t i = 0; i < 2; i++) {
         if (!all && number++ % 7 != 0) continue;
         if (i == 0 && strstr(text, ".target sm_90")) continue;
-        tap_result r;
-        snprintf(arch, sizeof arch, "-arch=%s", targets[i]);
-        const char *const argv[] = { tap_ptxas(), "-v", arch, "-o", result, source, NULL };
-        tap_run(&r, argv, NULL);
-        bool spills = false;
-        for (const char *p = r.err; (p = strstr(p, " bytes spill")); p++)
-            spills = spills || p[-1] != '0' || p[-2] != ' ';
-        bool good = r.status == 0 && !spills && !strstr(r.err, "warning") && !strstr(r.err, "error");
-        if (!tap_ok(good, "%s for %s", name, targets[i])) tap_diag("%.2000s", r.err);
-        tap_result_free(&r);
+        assemble_text(text, targets[i], name);
     }
-    unlink(source);
-    unlink(result);
 }
 
 #define ASSEMBLE(kind, options, name)                                       \
@@ -57,12 +61,43 @@ static void assemble(const void *object, const char *text, const char *name)
         cj_##kind##_free(object);                                           \
     } while (0)
 
-int main(void)
+static const cj_type types[] = { CJ_F32, CJ_F64, CJ_F16, CJ_BF16, CJ_U8,  CJ_S8,
+                                 CJ_U16, CJ_S16, CJ_U32, CJ_S32,  CJ_U64, CJ_S64 };
+
+/* The text of scans on a device of sm_80, which has fewer kernels: written by this program in another process. */
+static int print_scan(size_t i)
 {
-    static const cj_type types[] = { CJ_F32, CJ_F64, CJ_F16, CJ_BF16, CJ_U8,  CJ_S8,
-                                     CJ_U16, CJ_S16, CJ_U32, CJ_S32,  CJ_U64, CJ_S64 };
+    const char *text = "";
+    cj_driver *drv = cj_driver_open(NULL);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    cj_scan *c = cj_scan_create(dev, CJ_SCAN(.type = types[i], .exclusive = i % 2));
+    bool printed = cj_scan_ptx(c, 0, &text, NULL) == CJ_OK && fputs(text, stdout) >= 0;
+    cj_scan_free(c);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    return !printed;
+}
+
+static void older_scans(const char *program)
+{
+    static const char *const env[] = { "CUJIT_SIM_SM=80", NULL };
+    char name[80], index[8];
+    for (size_t i = 0; i < (all ? sizeof types / sizeof *types : 2); i++) {
+        tap_result r;
+        snprintf(index, sizeof index, "%zu", i);
+        tap_run(&r, (const char *const[]){ program, index, NULL }, env);
+        snprintf(name, sizeof name, "scan of %s on a device of sm_80", kb_name(types[i]));
+        if (r.status) tap_fail("%s: %d, %s", name, r.status, r.err);
+        else assemble_text(r.out, targets[0], name);
+        tap_result_free(&r);
+    }
+}
+
+int main(int argc, char **argv)
+{
     static const uint64_t columns[] = { 0, 1, 100, 1000, 4096, 8192, 32768 };
     char name[80];
+    if (argc > 1) return print_scan(strtoul(argv[1], NULL, 10));
     tap_need_ptxas();
     kb_open();
     tap_timeout(200); /* ptxas takes seconds on a machine with much else to do */
@@ -108,6 +143,7 @@ int main(void)
         int32_t path = type == CJ_F32 ? CJ_ATTENTION_SCALAR : i < 6 ? CJ_ATTENTION_WGMMA : CJ_ATTENTION_MMA;
         ASSEMBLE(attention, CJ_ATTENTION(.type = type, .dim = dims[i / 3], .causal = i % 2, .path = path), name);
     }
+    older_scans(argv[0]);
     rmdir(folder);
     return kb_close();
 }

@@ -1,7 +1,7 @@
 # libcujit-kernels: against plain C beside each test.  The tests use what a user has: the two shared libraries.
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
 device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
-device_tests += %D%/printed_kernels
+device_tests += %D%/printed_kernels %D%/long_scans
 text_tests += %D%/gemm_texts %D%/row_texts
 sim_tests += %D%/fault_kernels %D%/kernels_assembled
 fault_tests += %D%/fault_kernels
@@ -13,6 +13,7 @@ tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.
 kernels_ldadd = %D%/libkernelsbench.a tests/libtest.a $(libcujit_kernels) -lm
 tests_kernels_reduces_LDADD = $(kernels_ldadd)
 tests_kernels_scans_LDADD = $(kernels_ldadd)
+tests_kernels_long_scans_LDADD = $(kernels_ldadd)
 tests_kernels_kernel_objects_LDADD = $(kernels_ldadd)
 tests_kernels_fault_kernels_LDADD = $(kernels_ldadd)
 tests_kernels_norms_of_rows_LDADD = $(kernels_ldadd)

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const uint64_t lengths[] = { 1, 2, 31, 33, 64, 255, 256, 257, 300, 1021, 2047, 2048, 2049, 4093, 6151, 20011 };
+static const uint64_t lengths[] = { 1,    2,    31,   33,   64,   255,  256,   257,  300,
+                                    1021, 2047, 2048, 2049, 4093, 6151, 20011, 18001 };
 enum { LENGTHS = sizeof lengths / sizeof *lengths, LONGEST = 20011, TALLEST = 3 };
 
 static double join(cj_combine_op op, double a, double b)

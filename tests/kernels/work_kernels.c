@@ -3,7 +3,7 @@
 
 #include "tests/whole/work.h"
 
-enum { N = 5000 };
+enum { N = 20000 };
 static cj_device *dev;
 static cj_stream *s;
 static cj_dptr d;
