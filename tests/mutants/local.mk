@@ -557,3 +557,5 @@ mutants += %D%/wgmma_fences_of_the_last_block.patch
 mutants += %D%/wgmma_outlives_its_function.patch
 mutants += %D%/wgmma_pending_sums_are_read.patch
 mutants += %D%/wgmma_is_done_at_once.patch
+mutants += %D%/hidden_variable_is_usable.patch
+mutants += %D%/variable_hides_what_is_named.patch
