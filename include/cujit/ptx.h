@@ -251,7 +251,7 @@ CJ_API cj_val cj_result(cj_fn *f, const char *name, cj_type type);
 
 /* Declares `count` elements of shared memory, one copy for each block, or of local memory, one copy
  * for each thread.  The value is the variable's address: cj_get, cj_set, cj_at and cj_mem take it.
- * `name`: unique in `f`.  Copied.
+ * `name`: unique in `f`; not that of a variable of the module which `f` uses.  Copied.
  * Errors, left in the module:
  *   CJ_EINVAL: `name` is not an identifier or used already, `type` is CJ_VOID or CJ_PRED,
  *     `count` is 0 or beyond any memory */
@@ -262,7 +262,8 @@ CJ_API cj_val cj_local(cj_fn *f, const char *name, cj_type elem, size_t count);
  * area: each function that declares it has the same bytes.  `align`: in bytes; 0: natural.
  * A launch with 0 bytes fails with CJ_EINVAL if an instruction of the kernel uses the variable.
  * Errors, left in the module:
- *   CJ_EINVAL: `name` is not an identifier or used already, `align` is not a power of two */
+ *   CJ_EINVAL: `name` is not an identifier, or used already, also by a parameter or variable of
+ *     `f`; `align` is not a power of two */
 CJ_API cj_val cj_shared_dynamic(cj_fn *f, const char *name, cj_type elem, uint32_t align);
 
 /* Declares `count` elements of global or constant memory.  The first `n` of them start as

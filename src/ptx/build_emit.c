@@ -47,9 +47,21 @@ static bool val_in_range(const cj_fn *f, cj_val v)
     }
 }
 
+/* A variable of the module whose name means another thing in the function's text is a failure. */
+static bool val_visible(cj_fn *f, cj_val v, const char *call, const char *what)
+{
+    if (cji_val_kind(v) != CJI_K_SYM) return true;
+    const cji_var *var = f->m->var[(uint32_t)v.bits];
+    if (var->fn || !cji_fn_hides(f, var->name)) return true;
+    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc,
+                 "%s: %s is the module's variable \"%s\", and %s has a parameter or variable of this name", call, what,
+                 cji_short(cji_ptx_name(f->m, var->name)), cji_short(cji_ptx_name(f->m, f->name)));
+    return false;
+}
+
 bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what)
 {
-    if (v.bits && cji_val_owned(f, v) && val_in_range(f, v)) return true;
+    if (v.bits && cji_val_owned(f, v) && val_in_range(f, v)) return val_visible(f, v, call, what);
     if (!v.bits) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is the null value", call, what);
     else if (!cji_val_owned(f, v))
         cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what,

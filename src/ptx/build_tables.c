@@ -363,3 +363,19 @@ void cji_fn_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
     default: break;
     }
 }
+
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+static bool name_in(const cj_ptx *m, const uint32_t *list, size_t n, uint32_t name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (m->var[list[i]]->name == name) return true;
+    return false;
+}
+
+bool cji_fn_hides(const cj_fn *f, uint32_t name)
+{
+    const cj_ptx *m = f->m;
+    return name_in(m, f->param, f->nparam, name) || name_in(m, f->result, f->nresult, name) ||
+           name_in(m, f->var, f->nvar, name);
+}

@@ -15,18 +15,27 @@ static void bad_variable(cj_ptx *m, uint32_t loc, const char *call, const char *
 
 /* ---- Entering ---------------------------------------------------------------------------------------------------- */
 
-static bool name_in(const cj_ptx *m, const uint32_t *list, size_t n, uint32_t name)
+typedef struct vars_search { uint32_t word; bool found; } vars_search;
+
+static void find_word(void *user, uint32_t word, bool call)
 {
-    for (size_t i = 0; i < n; i++)
-        if (m->var[list[i]]->name == name) return true;
-    return false;
+    vars_search *s = user;
+    (void)call;
+    s->found |= word == s->word;
+}
+
+/* Do its instructions name the module's variable of this name? */
+static bool names_module_variable(const cj_fn *f, uint32_t name)
+{
+    vars_search s = { .word = name < f->m->cscope ? f->m->scope[name] : 0 };
+    if (cji_word_kind(s.word) == CJI_K_SYM) cji_layout_names(f->m, f, find_word, &s);
+    return s.found;
 }
 
 static bool name_taken(const cj_ptx *m, const cj_fn *f, uint32_t name)
 {
     if (!f) return name < m->cscope && m->scope[name];
-    return name_in(m, f->param, f->nparam, name) || name_in(m, f->result, f->nresult, name) ||
-           name_in(m, f->var, f->nvar, name);
+    return cji_fn_hides(f, name) || names_module_variable(f, name);
 }
 
 static bool enlist(cj_ptx *m, uint32_t **list, size_t *n, size_t *cap, uint32_t index, const char *call)
@@ -313,6 +322,9 @@ cj_val cj_shared_dynamic(cj_fn *f, const char *name, cj_type elem, uint32_t alig
     cj_ptx *m = f->m;
     if (align && !is_power(align))
         return bad_variable(m, f->loc, __func__, name, "the alignment must be a power of two"), CJI_NULL;
+    if (name && cji_fn_hides(f, cji_ptx_intern(m, name, strlen(name))))
+        return bad_variable(m, f->loc, __func__, name, "the function has a parameter or variable of this name"),
+               CJI_NULL;
     uint32_t word = name ? cji_ptx_lookup(m, name, strlen(name)) : 0;
     if (cji_word_kind(word) == CJI_K_SYM) {
         cji_var *old = m->var[cji_word_index(word)];

@@ -497,6 +497,7 @@ uint32_t cji_fn_ptr(cj_fn *f, unsigned type, unsigned elem, unsigned space); /* 
 /* IMM word; equal literals share one entry */
 uint32_t cji_fn_lit(cj_fn *f, unsigned lit, uint64_t bits, bool wide, unsigned type);
 uint32_t cji_fn_mem(cj_fn *f, uint32_t base, int64_t offset);           /* MEM word */
+bool cji_fn_hides(const cj_fn *f, uint32_t name);       /* a parameter, result or variable of its own has the name */
 uint32_t cji_fn_bare(cj_fn *f, uint32_t symbol, int64_t offset);        /* the address itself: SYM, or MEM word */
 uint32_t cji_fn_list(cj_fn *f, unsigned kind, const uint32_t *word, size_t n); /* VEC, LIST, PAIR or TEXMEM word */
 uint32_t cji_fn_label(cj_fn *f, const char *name, size_t len);          /* LABEL word; NULL: nameless */

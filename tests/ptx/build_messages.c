@@ -58,6 +58,24 @@ static void no_loop(site *s) { cj_if(s->f, s->pred); cj_break(s->f); }
 static void no_place(site *s) { cj_ins(s->f, "bra", cj_label(s->f)); }
 static void two_places(site *s) { cj_val l = cj_label(s->f); cj_label_bind(s->f, l); cj_label_bind(s->f, l); }
 static void taken_param(site *s) { cj_param(s->f, "x", CJ_U32); }
+static void taken_dynamic(site *s) { cj_shared_dynamic(s->f, "x", CJ_U32, 16); }
+static void hidden_dynamic(site *s)
+{
+    cj_val d = cj_shared_dynamic(s->f, "dyn", CJ_U32, 16);
+    cj_shared(s->f, "dyn", CJ_U32, 1);
+    cj_set(s->f, d, 0, 1);
+}
+static void named_dynamic(site *s)
+{
+    cj_set(s->f, cj_shared_dynamic(s->f, "dyn", CJ_U32, 16), 0, 1);
+    cj_local(s->f, "dyn", CJ_U32, 1);
+}
+static void hidden_global(site *s)
+{
+    cj_val v = cj_ptx_global(s->m, "v", CJ_U32, 1, NULL, 0);
+    cj_local(s->f, "v", CJ_U32, 1);
+    cj_get(s->f, v, 0);
+}
 static void taken_kernel(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_kernel(s->m, "k"); }
 static void bad_name(site *s) { cj_shared(s->f, "9lives", CJ_U32, 1); }
 static void no_count(site *s) { cj_shared(s->f, "t", CJ_U32, 0); }
@@ -181,6 +199,14 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a label without a place", no_place, CJ_EPTX, "used and never bound" },
     { "a label with two places", two_places, CJ_EPTX, "bound twice" },
     { "a parameter's name twice", taken_param, CJ_EINVAL, "cj_param: the name \"x\" is used already" },
+    { "a parameter's name for dynamic shared memory", taken_dynamic, CJ_EINVAL,
+      "cj_shared_dynamic: \"x\": the function has a parameter or variable of this name" },
+    { "dynamic shared memory behind a variable of its name", hidden_dynamic, CJ_EINVAL,
+      "is the module's variable \"dyn\", and k has a parameter or variable of this name" },
+    { "the name of dynamic shared memory in use", named_dynamic, CJ_EINVAL,
+      "cj_local: the name \"dyn\" is used already" },
+    { "a module's variable behind one of its name", hidden_global, CJ_EINVAL,
+      "is the module's variable \"v\", and k has a parameter or variable of this name" },
     { "a kernel's name twice", taken_kernel, CJ_EINVAL,
       "cj_ptx_kernel: the name \"k\" is used already in this module" },
     { "no name", bad_name, CJ_EINVAL, "\"9lives\" is not a PTX name" },

@@ -66,7 +66,8 @@ text_tests += \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_parts_and_shuffles_equal_lanes \
 	%D%/exec_vectors_equal_lanes \
-	%D%/matrix_faults
+	%D%/matrix_faults \
+	%D%/wgmma_waits
 EXTRA_DIST += %D%/exec_harness.h %D%/long_texts.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
 EXTRA_DIST += %D%/kernels/registers.cu %D%/kernels/registers.ptx tests/oracle/registers.txt
 helgrind_tests += %D%/linker_threads %D%/peer_contexts %D%/blocked_host_functions

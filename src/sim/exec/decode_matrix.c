@@ -191,10 +191,12 @@ static bool dmx_warpgroup(cji_dec *d)
     return true;
 }
 
-static bool dmx_order(cji_dec *d)
+static bool dmx_order(cji_dec *d, cji_handler fn)
 {
     cji_dec_op_words(d, 4);    /* wgmma, fence, sync, aligned */
-    cji_dec_emit(d, cji_h_wgmma_order)->flags |= CJI_MF_ALIGNED;
+    cji_rec *r = cji_dec_emit(d, fn);
+    r->flags |= CJI_MF_ALIGNED;
+    if (fn == cji_h_wgmma_wait) r->imm = dmx_literal(d, 0);
     return true;
 }
 
@@ -206,9 +208,9 @@ bool cji_dec_matrix(cji_dec *d)
     case CJI_OP_MOVMATRIX: return dmx_transpose(d);
     case CJI_OP_MMA_SYNC: return dmx_multiply(d);
     case CJI_OP_WGMMA_MMA_ASYNC: return dmx_warpgroup(d);
-    case CJI_OP_WGMMA_FENCE:
-    case CJI_OP_WGMMA_COMMIT_GROUP:
-    case CJI_OP_WGMMA_WAIT_GROUP: return dmx_order(d);
+    case CJI_OP_WGMMA_FENCE: return dmx_order(d, cji_h_wgmma_fence);
+    case CJI_OP_WGMMA_COMMIT_GROUP: return dmx_order(d, cji_h_wgmma_commit);
+    case CJI_OP_WGMMA_WAIT_GROUP: return dmx_order(d, cji_h_wgmma_wait);
     default: return false;
     }
 }

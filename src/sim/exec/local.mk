@@ -89,5 +89,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sreg_exec.c \
 	%D%/warp.c \
 	%D%/warp.h \
+	%D%/wgmma_groups.c \
+	%D%/wgmma_state.c \
 	%D%/writers.c \
 	%D%/writers.h

@@ -1,19 +1,11 @@
 /* wgmma (ops_wgmma.h). A matrix in shared memory is read in units of 16 bytes: neighbours in k, or in m or n where
  * these are contiguous. PTX manual, "Shared Memory Matrix Layout". */
 #include "sim/exec/ops_wgmma.h"
-#include "sim/exec/ops_matrix.h"
 #include "sim/exec/ops_mem.h"
 #include "sim/exec/ops_mma.h"
 
 enum { WGMMA_UNIT = 16, WGMMA_WARPS = 4, WGMMA_K_BYTES = 32, WGMMA_REGISTERS_OF_A = 4, WGMMA_FRACTION = 25,
        WGMMA_F32_KEPT = 23, WGMMA_BYTES_FRACTION = 13 };
-
-typedef struct wgmma_matrix {
-    uint32_t start, leading, stride;   /* bytes */
-    uint32_t swizzle;                  /* units of 16 bytes whose places change: 1 (none), 2, 4 or 8 */
-    bool turned;                       /* m or n is contiguous */
-    unsigned each;                     /* elements of a unit */
-} wgmma_matrix;
 
 /* The value that all lanes have, of 64 bits. False: a fault. */
 static bool wgmma_uniform(cji_warp *w, const cji_rec *r, uint32_t offset, const char *what, uint64_t *v)
@@ -30,12 +22,12 @@ static bool wgmma_uniform(cji_warp *w, const cji_rec *r, uint32_t offset, const 
 }
 
 static bool wgmma_describe(cji_warp *w, const cji_rec *r, uint32_t offset, const char *what, cji_mma_number type,
-                           bool turned, wgmma_matrix *m)
+                           bool turned, cji_wgmma_matrix *m)
 {
     static const uint8_t swizzle[] = { 1, 8, 4, 2 };
     uint64_t v;
     if (!wgmma_uniform(w, r, offset, what, &v)) return false;
-    *m = (wgmma_matrix){
+    *m = (cji_wgmma_matrix){
         .start = (uint32_t)(v & 0x3fff) * WGMMA_UNIT, .leading = (uint32_t)(v >> 16 & 0x3fff) * WGMMA_UNIT,
         .stride = (uint32_t)(v >> 32 & 0x3fff) * WGMMA_UNIT, .swizzle = swizzle[v >> 62], .turned = turned,
         .each = 8 * WGMMA_UNIT / cji_mma_bits(type)
@@ -48,7 +40,8 @@ static bool wgmma_describe(cji_warp *w, const cji_rec *r, uint32_t offset, const
 }
 
 /* The unit that begins with element (mn, k). NULL: a fault. */
-static const unsigned char *wgmma_unit(cji_warp *w, const cji_rec *r, const wgmma_matrix *m, unsigned mn, unsigned k)
+static const unsigned char *wgmma_unit(cji_warp *w, const cji_rec *r, const cji_wgmma_matrix *m, unsigned mn,
+                                       unsigned k)
 {
     uint32_t at = m->start, row = m->swizzle * WGMMA_UNIT;
     if (!m->turned) {
@@ -74,7 +67,7 @@ static uint32_t wgmma_element(const unsigned char *unit, unsigned i, unsigned bi
 }
 
 /* `size` elements of m or n from `mn` on, and all k, as rows of A (b NULL) or columns of B (a NULL). */
-static bool wgmma_read(cji_warp *w, const cji_rec *r, const wgmma_matrix *m, cji_mma_number type, unsigned mn,
+static bool wgmma_read(cji_warp *w, const cji_rec *r, const cji_wgmma_matrix *m, cji_mma_number type, unsigned mn,
                        unsigned size, cji_mma_rows *a, cji_mma_columns *b)
 {
     unsigned bits = cji_mma_bits(type), k_all = 8 * WGMMA_K_BYTES / bits, mn_step = m->turned ? m->each : 1,
@@ -95,16 +88,14 @@ static bool wgmma_read(cji_warp *w, const cji_rec *r, const wgmma_matrix *m, cji
 
 /* ---- The instruction ---- */
 
-static bool wgmma_rows(cji_warp *w, const cji_rec *r, const cji_mma_step *s, cji_mma_rows *a)
+static bool wgmma_rows(cji_warp *w, const cji_product *p, const cji_mma_step *s, cji_mma_rows *a)
 {
-    wgmma_matrix m;
+    const cji_rec *r = p->r;
     a->special = 0;
-    if (!(r->k & CJI_MM_SHARED_A)) {
-        cji_mma_fill_a(w, w->p->ext + r->target + r->d2, WGMMA_REGISTERS_OF_A, s->a, CJI_MMA_ROWS, false, a);
-    } else if (!wgmma_describe(w, r, r->a, "A", s->a, r->k & CJI_MM_TURN_A, &m) ||
-               !wgmma_read(w, r, &m, s->a, w->index % WGMMA_WARPS * CJI_MMA_ROWS, CJI_MMA_ROWS, a, NULL)) {
+    if (p->registers_of_a)
+        cji_mma_fill_a(w, w->p->ext + r->target + r->d2, p->registers_of_a, s->a, CJI_MMA_ROWS, false, a);
+    else if (!wgmma_read(w, r, &p->a, s->a, w->index % WGMMA_WARPS * CJI_MMA_ROWS, CJI_MMA_ROWS, a, NULL))
         return false;
-    }
     for (unsigned i = 0; r->k & CJI_MM_NEGATE && i < CJI_MMA_ROWS; i++)
         for (unsigned k = 0; k < s->end; k++) a->sig[i][k] = -a->sig[i][k];
     return true;
@@ -136,27 +127,32 @@ static bool wgmma_group(cji_warp *w, const cji_rec *r, uint32_t adds)
     return false;
 }
 
-void cji_h_wgmma(cji_warp *w, const cji_rec *r)
+bool cji_product_begin(cji_warp *w, const cji_rec *r, cji_product *p)
 {
+    uint32_t adds = *cji_pred(w, r->c);
+    *p = (cji_product){ .r = r, .adds = adds, .registers_of_a = r->k & CJI_MM_SHARED_A ? 0 : WGMMA_REGISTERS_OF_A };
+    return wgmma_group(w, r, adds) &&
+           (p->registers_of_a ||
+            wgmma_describe(w, r, r->a, "A", CJI_MM_A(r->k), r->k & CJI_MM_TURN_A, &p->a)) &&
+           wgmma_describe(w, r, r->b, "B", CJI_MM_B(r->k), r->k & CJI_MM_TURN_B, &p->b);
+}
+
+bool cji_product_compute(cji_warp *w, const cji_product *p)
+{
+    const cji_rec *r = p->r;
     cji_mma_step s = wgmma_step(r);
     const uint32_t *rd = w->p->ext + r->target;
     unsigned each = s.d == CJI_MMA_F16 ? 2 : 4;    /* registers of 8 columns */
-    wgmma_matrix m;
     cji_mma_rows a;
-    if (!cji_matrix_whole(w, r)) return;
-    uint32_t adds = *cji_pred(w, r->c);
-    if (!wgmma_group(w, r, adds) || !wgmma_rows(w, r, &s, &a) ||
-        !wgmma_describe(w, r, r->b, "B", s.b, r->k & CJI_MM_TURN_B, &m))
-        return;
+    if (!wgmma_rows(w, p, &s, &a)) return false;
     for (unsigned x = 0; x < r->d2; x += each) {
         cji_mma_columns b;
         uint32_t d[CJI_MMA_ROWS][CJI_MMA_COLUMNS] = { { 0 } };
         b.special = 0;
-        if (!wgmma_read(w, r, &m, s.b, x / each * CJI_MMA_COLUMNS, CJI_MMA_COLUMNS, NULL, &b)) return;
-        if (adds) cji_mma_gather(w, rd + x, s.d, CJI_MMA_ROWS, d);
+        if (!wgmma_read(w, r, &p->b, s.b, x / each * CJI_MMA_COLUMNS, CJI_MMA_COLUMNS, NULL, &b)) return false;
+        if (p->adds) cji_mma_gather(w, rd + x, s.d, CJI_MMA_ROWS, d);
         cji_mma_tile(&s, &a, &b, d);
         cji_mma_scatter(w, rd + x, s.d, CJI_MMA_ROWS, d);
     }
+    return true;
 }
-
-void cji_h_wgmma_order(cji_warp *w, const cji_rec *r) { cji_matrix_whole(w, r); }

@@ -1,5 +1,5 @@
 /* Warps: groups of lanes, their frames, and which group runs (warp.h has the rules). */
-#include "sim/exec/warp.h"
+#include "sim/exec/ops_wgmma.h"
 
 /* ---- Frames ---- */
 
@@ -78,6 +78,7 @@ bool cji_warp_start(cji_warp *w)
     w->turn = w->stop = false;
     w->steps = 0;
     w->fuel = CJI_FUEL;
+    cji_wgmma_start(w);
     if (!warp_stack(w, f->frame) || !warp_local(w, f->local)) return false;
     if (w->lmem) memset(w->lmem, 0, (size_t)w->lpitch * CJI_LANES);
     w->r = w->stack;
@@ -94,6 +95,7 @@ void cji_warp_free(cji_warp *w)
 {
     cji_free(w->stack, w->stack_bytes);
     cji_free(w->lmem, (size_t)w->lpitch * CJI_LANES);
+    cji_wgmma_free(w);
     w->stack = w->lmem = NULL;
     w->stack_bytes = 0;
     w->lstride = w->lpitch = 0;
@@ -236,6 +238,7 @@ void cji_warp_return(cji_warp *w, uint32_t lanes)
         cji_warp_exit(w, lanes);
         return;
     }
+    cji_wgmma_leave(w);
     const cji_frame *h = (const cji_frame *)(const void *)w->r;
     uint32_t pc = h->pc, base = h->base, local = h->local;
     const cji_rec *call = &w->p->code[pc - 1];

@@ -175,6 +175,7 @@ struct cji_warp {
     unsigned char *stack; size_t stack_bytes;    /* register stack */
     /* local memory: a piece of lstride bytes for each lane, lpitch bytes from the last one's */
     unsigned char *lmem; uint32_t lstride, lpitch;
+    struct cji_wgmma *wgmma; /* NULL before the first (wgmma_state.c) */
     uint32_t index;          /* in the block */
     uint32_t live;           /* lanes that have not exited */
     uint32_t cc;             /* carry flags */
