@@ -33,7 +33,7 @@ typedef enum cji_math_move {
 
 /* The tables. */
 typedef enum cji_math_table { CJI_MATH_TWO_OVER_PI, CJI_MATH_TWO_OVER_PI64, CJI_MATH_SINCOS64, CJI_MATH_SINCOSPI64,
-                              CJI_MATH_GAMMA, CJI_MATH_TABLES } cji_math_table;
+                              CJI_MATH_GAMMA, CJI_MATH_GAMMA64, CJI_MATH_TABLES } cji_math_table;
 
 enum { CJI_MATH_NEST = 8 };  /* branches and loops within each other */
 
