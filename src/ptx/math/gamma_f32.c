@@ -93,9 +93,8 @@ static cj_val gamma_far(cji_math *m, cj_val x, cj_val size)
 {
     cj_val k[8], b = OP(min, size, F(42.f)), t = ADD(b, F(SHIFT_F - 3.f));
     cj_val n = SUB(t, F(SHIFT_F - 3.f)), u = SUB(b, n);
-    cj_val row = cji_m_row(m, CJI_MATH_GAMMA, AND(t, U(63)), 32);
-    cji_m_load_f4(m, CJI_MATH_GAMMA, row, 0, k);
-    cji_m_load_f4(m, CJI_MATH_GAMMA, row, 4, &k[4]);
+    cj_val row = cji_m_row(m, CJI_MATH_GAMMA, AND(t, U(63)), sizeof(float));
+    for (unsigned i = 0; i < 8; i++) k[i] = cji_m_load_u(m, CJI_MATH_GAMMA, row, i * CJI_MATH_GAMMA_ROWS);
     cj_val p = FMA(k[0], u, k[1]);
     for (unsigned i = 2; i < 6; i++) p = FMA(p, u, k[i]);
     p = MUL(p, u);

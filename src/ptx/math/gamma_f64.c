@@ -2,22 +2,13 @@
 #include "ptx/math/exp_f64.h"
 #include "ptx/math/log_f64.h"
 
-/* Where the polynomials of table GAMMA64 begin. */
-enum { AROUND_4_75, AROUND_2 = 18, STIRLING = 38, AROUND_1_5 = 50, END = 72 };
-
-/* The polynomial from `first` on, an even number, to `end`: coefficients are loaded, two at once. */
-static cj_val loaded_poly(cji_math *m, cj_val x, unsigned first, unsigned end)
-{
-    cj_val k[END], row = cji_m_row(m, CJI_MATH_GAMMA64, U(0), 8);
-    for (unsigned i = first; i < end; i += 2) cji_m_load_d2(m, CJI_MATH_GAMMA64, row, i, &k[i], &k[i + 1]);
-    if (first == STIRLING) first++;                     /* behind a zero */
-    cj_val p = k[first];
-    for (unsigned i = first + 1; i < end; i++) p = FMA_D(p, x, k[i]);
-    return p;
-}
-
 /* The sum of Stirling's series times x, of z = 1 / x^2, for x >= 3. */
-static cj_val stirling_sum(cji_math *m, cj_val z) { return loaded_poly(m, z, STIRLING, AROUND_1_5); }
+static cj_val stirling_sum(cji_math *m, cj_val z)
+{
+    return POLY_D(z, 0x1.1743b66176d6cp-2, -0x1.b49bee190d8fdp-3, 0x1.530fec05d11f4p-4, -0x1.7c56f03330662p-6,
+                  0x1.9043de0a2028fp-8, -0x1.f40f81c9448f4p-10, 0x1.b93574cbcd8dep-11, -0x1.381324cbe5c9p-11,
+                  0x1.a01a010440599p-11, -0x1.6c16c16bfd1cfp-9, 0x1.5555555555554p-4);
+}
 
 /* sin(pi f) / pi = result + *low for |f| <= 1/2 */
 static cj_val sine_over_pi(cji_math *m, cj_val f, cj_val *low)
@@ -90,13 +81,21 @@ void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
         cj_val t = SUB_D(b, D(1.0));
         WHEN(upper, t) = SUB_D(b, D(2.0));
         WHEN(small, t) = OP(mov_d, b);
-        cj_val p = loaded_poly(m, t, AROUND_2, STIRLING);
+        cj_val p = POLY_D(t, -0x1.1f53176f8339cp-28, 0x1.fa05f8ccba594p-26, -0x1.a82a42b32ca2fp-24,
+                          0x1.e9a236e245806p-23, -0x1.f08df9f92cb3fp-22, 0x1.fffeb5e216f43p-21,
+                          -0x1.10d44c5359d54p-19, 0x1.257a7d4db6300p-18, -0x1.3cc80153ee4e3p-17,
+                          0x1.5810937110e90p-16, -0x1.78de184e7c94cp-15, 0x1.a12795422fa99p-14,
+                          -0x1.d3fd4ce3ea04fp-13, 0x1.0b36afcbcd508p-11, -0x1.38ac5c2cea7b5p-10,
+                          0x1.7add6ead0dad5p-9, -0x1.e404fc218c140p-8, 0x1.51322ac7d8977p-6, -0x1.13e001a55760ep-4,
+                          0x1.4a34cc4a60fa6p-2);
         p = MUL_D(p, t);
         cj_val top = MUL_D(t, D(0x1.b0ee6072093cep-2)), minus = NEG_D(top);  /* 1 - gamma, with what it is rounded by */
         cj_val low = FMA_D(t, D(0x1.b0ee6072093cep-2), minus);
         low = FMA_D(t, D(0x1.6cb90701fbfabp-58), low);
         INTO(l) = OP(fma_d, p, t, low);
         INTO(h) = OP(mov_d, top);
+        WHEN(negative, h) = OP(neg_d, h);
+        WHEN(negative, l) = OP(neg_d, l);
     }
     ELSE {
         cj_val low, p = far_log_gamma(m, b, g, gl, &low);
@@ -106,12 +105,12 @@ void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
             cj_val kl, k = log_pair(m, d, &kl);
             INTO(g) = OP(mov_d, k);
             INTO(gl) = OP(mov_d, kl);
+            INTO(h) = OP(neg_d, h);
+            INTO(l) = OP(neg_d, l);
         }
         ENDIF
     }
     ENDIF
-    WHEN(negative, h) = OP(neg_d, h);
-    WHEN(negative, l) = OP(neg_d, l);
     IF(EITHER(near, negative)) {
         cj_val rc = OP(rcp_d, OP(max_d, d, D(0x1p-1000)));
         cj_val low = FMA_D(dl, rc, gl);
@@ -136,7 +135,12 @@ void cji_math_lgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val x = a[0], t = SUB_D(x, D(0x1.3026p2)), y = OP(mov_d, t), near = LE_D(ABS_D(t), D(1.25));
     IF(near) {
-        cj_val v = loaded_poly(m, t, AROUND_4_75, AROUND_2);
+        cj_val v = POLY_D(t, -0x1.3e8765089fea5p-42, 0x1.668c860e74cf5p-40, -0x1.42c84d1535306p-38,
+                          0x1.b3f0ea7208904p-36, -0x1.27d92a8233228p-33, 0x1.834e249e47e1dp-31,
+                          -0x1.0129af0175dd6p-28, 0x1.5b9c202d79c81p-26, -0x1.deeb3d3be31c4p-24,
+                          0x1.52293bb195c64p-21, -0x1.ed78767302b23p-19, 0x1.78a6cf918035ap-16,
+                          -0x1.32d407092d2f8p-13, 0x1.149a5ad1b3d0bp-10, -0x1.29fab068e9befp-7,
+                          0x1.df70ef9012311p-4, 0x1.7322a14ef42f1p0, 0x1.67ed6dab1a36dp1);
         INTO(y) = OP(mov_d, v);
     }
     ELSE {
@@ -153,7 +157,14 @@ static cj_val near_gamma(cji_math *m, cj_val x)
 {
     cj_val h = SUB_D(x, D(0.5)), n = ADD_D(h, D(SHIFT_D));
     n = SUB_D(n, D(SHIFT_D));
-    cj_val u = SUB_D(h, n), g = loaded_poly(m, u, AROUND_1_5, END), p = GT_D(n, D(1.0)), k = SUB_D(x, D(1.0));
+    cj_val u = SUB_D(h, n);
+    cj_val g = POLY_D(u, -0x1.1963f572051d7p-12, 0x1.8d9c536efc8dcp-12, -0x1.a636a12fd1540p-13,
+                      0x1.5cb24ff1cddb3p-12, -0x1.775e763ddd8f8p-11, 0x1.15036e38893cfp-10, -0x1.8c78a5695ae85p-10,
+                      0x1.2a00d955483e3p-9, -0x1.c0d4d39cda0b2p-9, 0x1.506349eb80141p-8, -0x1.f7f9bc8aef5cdp-8,
+                      0x1.7990f82d75ec4p-7, -0x1.1a2c347400194p-6, 0x1.a752ccdd83d99p-6, -0x1.374fd593f706cp-5,
+                      0x1.e022b72a80653p-5, -0x1.3d88cfe5a8b1ap-4, 0x1.283bd375049dap-3, -0x1.b77ac1ca2d094p-4,
+                      0x1.a8c4dba620c12p-2, 0x1.08ea88ee56187p-5, 0x1.c5bf891b4ef6bp-1);
+    cj_val p = GT_D(n, D(1.0)), k = SUB_D(x, D(1.0));
     WHEN(p, g) = OP(mul_d, g, k);
     IF(LT_D(n, D(1.0))) {
         cj_val den = OP(mov_d, x), below = LT_D(n, D(0.0));
