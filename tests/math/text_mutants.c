@@ -82,9 +82,7 @@ static const char *line_at(const char *text, const char *word, size_t index)
 /* What changes no result, whatever the operands are. */
 static const struct { const char *name, *text; } equal[] = {
     { "tan", "sub.u32 %r, 0, %r;" },            /* the quadrant's sign: a tangent needs odd or even */
-    { "tgamma", "mul.rn.f32 %r, a0, 0f4B800000;" }, /* log2dd of subnormal numbers: here it has at least 3.5 */
-    { "tgamma", "selp.f32 %r, 0fC1C00000, 0f00000000, %p;" },
-    { "tgamma", "mul.rn.f64 %rd, a0, 0d4350000000000000;" },
+    { "tgamma", "mul.rn.f64 %rd, a0, 0d4350000000000000;" }, /* a subnormal operand's logarithm: it has at least 3.5 */
     { "tgamma", "sub.u32 %r, %r, 54;" },
 };
 

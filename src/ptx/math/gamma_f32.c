@@ -13,7 +13,7 @@ static cj_val used(cji_math *m, cji_math_part part, cj_val x)
 static cj_val log_gamma(cji_math *m, cj_val x, cj_val l)
 {
     cj_val v = RCP(x), z = MUL(v, v);
-    cj_val p = POLY(z, -0x1.ddd79cp-12f, 0x1.9b87e2p-11f, -0x1.6c10a2p-9f, 0x1.555556p-4f);
+    cj_val p = POLY(z, 0x1.6d474ap-11f, -0x1.6b6d46p-9f, 0x1.555544p-4f);
     p = FMA(p, v, F(0x1.acfe3ap-2f));               /* log(2 pi) / 2 - 1 / 2 */
     cj_val less = ADD(l, F(-1.f));
     cj_val h = ADD(x, F(-0.5f));
@@ -34,8 +34,8 @@ static cj_val log_gamma(cji_math *m, cj_val x, cj_val l)
     return SEL(least, w, p);
 }
 
-/* Negative x: log(pi / (a |sin(pi a)|)) - lgamma(a) with a = -x. */
-void cji_math_lgamma_f32(cji_math *m, const cj_val *a, cj_val *r)
+/* lgamma outside 3 to 6.  Negative x: log(pi / (a |sin(pi a)|)) - lgamma(a) with a = -x. */
+void cji_math_lgamma_rest_f32(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val x = a[0], size = ABS(x);
     cj_val l = cji_math_log_of_positive(m, size);
@@ -60,95 +60,102 @@ void cji_math_lgamma_f32(cji_math *m, const cj_val *a, cj_val *r)
     r[0] = v;
 }
 
-/* |x| >= 3.5: 2^(w log2(a) - a log2(e) + ...) by Stirling, the exponent in two parts; for negative x its sign turned,
- * and divided by a sin(pi a) / -pi. */
-static cj_val gamma_far(cji_math *m, cj_val x, cj_val *scale, cj_val *den, cj_val *pole)
+/* From 3 to 6 a polynomial around 4.5. */
+void cji_math_lgamma_f32(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val high, low, size = ABS(x);
-    size = OP(min, size, F(64.f));
-    cji_math_log2_pair(m, size, &high, &low);
-    cj_val w = ADD(size, F(-0.5f));
-    cj_val v = RCP(size), z = MUL(v, v);
-    cj_val p = POLY(z, 0x1.9b87e2p-11f, -0x1.6c10a2p-9f, 0x1.555556p-4f);
-    cj_val h1 = MUL(w, high);
-    cj_val nh1 = NEG(h1);
-    cj_val l1 = FMA(w, high, nh1);
-    l1 = FMA(w, low, l1);
-    cj_val h2 = MUL(size, F(-0x1.715476p0f));
-    cj_val nh2 = NEG(h2);
-    cj_val l2 = FMA(size, F(-0x1.715476p0f), nh2);
-    l2 = FMA(size, F(-0x1.4ae0cp-26f), l2);
-    cj_val h = ADD(h1, h2);
-    cj_val l = SUB(h1, h);
-    l = ADD(l, h2);
-    l1 = ADD(l1, l2);
-    l = ADD(l, l1);
-    p = MUL(p, v);
-    p = FMA(p, F(0x1.715476p0f), F(0x1.4d90e6p-2f)); /* log2 sqrt(2 pi) = 1 + this constant: the 1 goes to the scale */
-    l = ADD(l, p);
-    cj_val negative = OP(lt_s, x, U(0));
-    WHEN(negative, h) = NEG(h);
-    WHEN(negative, l) = NEG(l);
-    cj_val c = SEL(negative, F(SHIFT_F + 1.f), F(SHIFT_F + 3.f));
-    cj_val t = OP(fma_sat, h, F(0x1.051980p-8f), F(0x1.fdf5cep-2f)); /* (h + 125) / 251 */
-    t = FMA(t, F(251.f), c);
-    cj_val j = SUB(t, c);
-    j = SUB(F(125.f), j);
-    cj_val f = ADD(h, j);
-    f = ADD(f, l);
-    cj_val num = EX2(f);
-    *scale = SHL(t, U(23));
-    cj_val s = used(m, CJI_MATH_sinpi_f32, ABS(x));
-    WHEN(negative, num) = MUL(num, F(-0x1.921fb6p1f));
-    *den = OP(mov, F(1.f));
-    WHEN(negative, *den) = MUL(s, size);
-    *pole = EQ(s, F(0.f));
-    *pole = OP(and_p, *pole, negative);
-    return num;
+    cj_val x = a[0], t = ADD(x, F(-4.5f)), size = ABS(t);
+    cj_val y = POLY(t, -0x1.20a06p-22f, 0x1.38ba5ep-20f, -0x1.4a8b8ep-18f, 0x1.f46c46p-16f, -0x1.86b3fep-13f,
+                    0x1.4b484ap-10f, -0x1.502c7ep-7f, 0x1.fd6382p-4f, 0x1.638d0ap0f, 0x1.3a140ap1f);
+    cj_val rest = OP(gtu, size, F(1.5f));
+    IF(rest) {
+        cj_val v = used(m, CJI_MATH_lgamma_rest_f32, x);
+        INTO(y) = OP(mov, v);
+    } ENDIF
+    r[0] = y;
 }
 
-/* |x| < 3.5: x = n + u, 1 / Gamma(1 + u) by a polynomial, then the recurrence.  One division serves both sides, and
- * the power of two comes after it, so that subnormal results are rounded once. */
+/* sin(pi x) / pi for x > 0 */
+static cj_val sine_over_pi_f32(cji_math *m, cj_val x)
+{
+    cj_val h = MUL(x, F(0.5f));
+    h = OP(rint, h);
+    cj_val y = FMA(h, F(-2.f), x), t = ADD(y, F(SHIFT_F)), j = SUB(t, F(SHIFT_F));
+    y = SUB(y, j);
+    cj_val z = MUL(y, y), p = POLY(z, 0x1.951856p-6f, -0x1.860948p-3f, 0x1.9f994cp-1f, -0x1.a51a5ap0f);
+    z = MUL(z, y);
+    y = FMA(p, z, y);
+    return XOR(y, SHL(t, U(31)));
+}
+
+/* |x| >= 3: Gamma(b) = Gamma(n) 2^f near the whole number n, by the row of n, where b = |x|; 42 stands for what is
+ * beyond.  Of negative x the result is -1 / (b Gamma(b) sin(pi b) / pi). */
+static cj_val gamma_far(cji_math *m, cj_val x, cj_val size)
+{
+    cj_val k[8], b = OP(min, size, F(42.f)), t = ADD(b, F(SHIFT_F - 3.f));
+    cj_val n = SUB(t, F(SHIFT_F - 3.f)), u = SUB(b, n);
+    cj_val row = cji_m_row(m, CJI_MATH_GAMMA, AND(t, U(63)), sizeof(float));
+    for (unsigned i = 0; i < 8; i++) k[i] = cji_m_load_u(m, CJI_MATH_GAMMA, row, i * CJI_MATH_GAMMA_ROWS);
+    cj_val p = FMA(k[0], u, k[1]);
+    for (unsigned i = 2; i < 6; i++) p = FMA(p, u, k[i]);
+    p = MUL(p, u);
+    cj_val f = FMA(k[6], u, p), power = EX2(f), v = MUL(power, k[7]), y = MUL(v, F(0x1p64f)), negative = LT(x, F(0.f));
+    IF(negative) {                                  /* each product with what it is rounded by */
+        cj_val s = sine_over_pi_f32(m, size), less = NEG(f), low = FMA(k[6], u, less);
+        low = ADD(low, p);
+        low = MUL(low, F(0x1.62e43p-1f));
+        less = NEG(v);
+        cj_val rest = FMA(power, k[7], less);
+        rest = FMA(v, low, rest);
+        cj_val k1 = MUL(size, v);
+        less = NEG(k1);
+        low = FMA(size, v, less);
+        rest = FMA(size, rest, low);
+        cj_val den = MUL(k1, s);
+        less = NEG(den);
+        low = FMA(k1, s, less);
+        rest = FMA(rest, s, low);
+        cj_val rc = RCP(den), e = FMA(rc, den, F(-1.f));
+        e = FMA(rc, rest, e);
+        less = NEG(rc);
+        cj_val q = FMA(rc, e, less);
+        INTO(y) = MUL(q, F(0x1p-64f));              /* subnormal results are rounded once; a pole is NaN */
+    } ENDIF
+    return y;
+}
+
+/* Gamma(1.5 + u) of x = n + 1/2 + u by a polynomial, then the recurrence down from x, or up to it. */
 void cji_math_tgamma_f32(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val x = a[0], size = ABS(x);
-    cj_val num = OP(mov, F(1.f)), den = OP(mov, F(1.f)), scale = OP(mov, F(1.f));
-    cj_val near = LT(size, F(3.5f));
-    IF(near) {
-        cj_val n = ADD(x, F(SHIFT_F));
-        n = SUB(n, F(SHIFT_F));
-        cj_val u = SUB(x, n);
-        cj_val g = POLY(u, -0x1.2641eap-10f, 0x1.cfd03ap-8f, -0x1.3b5474p-7f, -0x1.596ebep-5f, 0x1.5511eap-3f,
-                        -0x1.581b1cp-5f, -0x1.4fcf4p-1f, 0x1.2788d2p-1f, 1.f);
-        cj_val p = GT(n, F(1.f));
-        WHEN(p, num) = ADD(x, F(-1.f));
-        p = GT(n, F(2.f));
-        cj_val k = ADD(x, F(-2.f));
-        WHEN(p, num) = MUL(num, k);
-        p = LT(n, F(1.f));
-        WHEN(p, g) = MUL(g, x);
-        cj_val below = LT(n, F(0.f));
-        k = ADD(x, F(1.f));
-        WHEN(below, g) = MUL(g, k);
-        p = LT(n, F(-1.f));
-        k = ADD(x, F(2.f));
-        WHEN(p, g) = MUL(g, k);
-        p = LT(n, F(-2.f));
-        k = ADD(x, F(3.f));
-        WHEN(p, g) = MUL(g, k);
-        cj_val pole = EQ(g, F(0.f));                /* a negative whole number; zero gives infinity */
-        pole = BOTH(pole, below);
-        WHEN(pole, num) = OP(mov_u, U(NAN_U));
-        INTO(den) = OP(mov, g);
+    cj_val x = a[0], size = ABS(x), y = OP(mov, x), far = GE(size, F(3.f));
+    IF(far) {
+        cj_val v = gamma_far(m, x, size);
+        INTO(y) = OP(mov, v);
     } ELSE {
-        cj_val s, d, pole, v = gamma_far(m, x, &s, &d, &pole);
-        INTO(num) = OP(mov, v);
-        WHEN(pole, num) = OP(mov_u, U(NAN_U));
-        cj_val nan = OP(ne, x, x);
-        WHEN(nan, num) = OP(mov, x);
-        INTO(den) = OP(mov, d);
-        INTO(scale) = OP(mov, s);
+        cj_val h = ADD(x, F(-0.5f)), n = ADD(h, F(SHIFT_F));
+        n = SUB(n, F(SHIFT_F));
+        cj_val u = SUB(h, n);
+        cj_val g = POLY(u, 0x1.13ab5ep-6f, -0x1.8467b2p-6f, 0x1.8a915cp-6f, -0x1.29391p-5f, 0x1.e2455cp-5f,
+                        -0x1.3e52dap-4f, 0x1.2832a8p-3f, -0x1.b771aap-4f, 0x1.a8c4f8p-2f, 0x1.08ea4ep-5f,
+                        0x1.c5bf8ap-1f);
+        cj_val p = GT(n, F(1.f)), k = ADD(x, F(-1.f));
+        WHEN(p, g) = MUL(g, k);
+        INTO(y) = OP(mov, g);
+        cj_val small = LT(n, F(1.f));
+        IF(small) {
+            cj_val den = OP(mov, x), below = LT(n, F(0.f));
+            k = ADD(x, F(1.f));
+            WHEN(below, den) = MUL(den, k);
+            p = LT(n, F(-1.f));
+            k = ADD(x, F(2.f));
+            WHEN(p, den) = MUL(den, k);
+            p = LT(n, F(-2.f));
+            k = ADD(x, F(3.f));
+            WHEN(p, den) = MUL(den, k);
+            INTO(y) = DIV(g, den);                  /* of zero infinity */
+            cj_val pole = EQ(den, F(0.f));
+            pole = BOTH(pole, below);
+            WHEN(pole, y) = OP(mov_u, U(NAN_U));
+        } ENDIF
     } ENDIF
-    cj_val v = DIV(num, den);
-    r[0] = MUL(v, scale);
+    r[0] = y;
 }

@@ -33,10 +33,9 @@ static cj_val log_pair(cji_math *m, cj_val x, cj_val *low)
     return l[0];
 }
 
-/* (b - 1/2) (log b - 1) + log(2 pi) / 2 - 1/2 + s / b for b >= 3, as result + *low */
-static cj_val far_log_gamma(cji_math *m, cj_val b, cj_val *low)
+/* (b - 1/2) (log b - 1) + log(2 pi) / 2 - 1/2 + s / b for b >= 3, as result + *low, with log b = lh + ll */
+static cj_val far_log_gamma(cji_math *m, cj_val b, cj_val lh, cj_val ll, cj_val *low)
 {
-    cj_val ll, lh = log_pair(m, b, &ll);
     cj_val v = cji_math_reciprocal(m, b), z = MUL_D(v, v), s = stirling_sum(m, z);
     s = FMA_D(s, v, D(0x1.acfe390c97d69p-2));
     cj_val less = SUB_D(lh, D(1.0));
@@ -53,39 +52,17 @@ static cj_val far_log_gamma(cji_math *m, cj_val b, cj_val *low)
     return p;
 }
 
-/* With b = |x|: log Gamma(b) is T - log k for b < 3, where T = log Gamma(2 + t) and
+/* Outside 3.5 to 6.  With b = |x|: log Gamma(b) is T - log k for b < 3, where T = log Gamma(2 + t) and
  *     t = b, k = b (b + 1) to 1/2;  t = b - 1, k = b to 3/2;  t = b - 2, k = 1
  * and for negative x the result is -T - log d with d = sin(pi b) / pi times 1 / (1 + b), 1 or b. */
-void cji_math_lgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
+void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val x = a[0], b = ABS_D(x), h = OP(mov_d, b), l = OP(mov_d, D(0.0)), d = OP(mov_d, b), dl = OP(mov_d, D(0.0));
     cj_val near = LT_D(b, D(3.0)), negative = LT_D(x, D(0.0));
     cj_val small = LT_D(b, D(0.5)), upper = GE_D(b, D(1.5)), next = ADD_D(b, D(1.0));
-    IF(near) {
-        cj_val t = SUB_D(b, D(1.0));
-        WHEN(upper, t) = SUB_D(b, D(2.0));
-        WHEN(small, t) = OP(mov_d, b);
-        cj_val p = POLY_D(t, -0x1.1f53176f8339cp-28, 0x1.fa05f8ccba594p-26, -0x1.a82a42b32ca2fp-24,
-                          0x1.e9a236e245806p-23, -0x1.f08df9f92cb3fp-22, 0x1.fffeb5e216f43p-21, -0x1.10d44c5359d54p-19,
-                          0x1.257a7d4db6300p-18, -0x1.3cc80153ee4e3p-17, 0x1.5810937110e90p-16, -0x1.78de184e7c94cp-15,
-                          0x1.a12795422fa99p-14, -0x1.d3fd4ce3ea04fp-13, 0x1.0b36afcbcd508p-11, -0x1.38ac5c2cea7b5p-10,
-                          0x1.7add6ead0dad5p-9, -0x1.e404fc218c140p-8, 0x1.51322ac7d8977p-6, -0x1.13e001a55760ep-4,
-                          0x1.4a34cc4a60fa6p-2);
-        p = MUL_D(p, t);
-        cj_val top = MUL_D(t, D(0x1.b0ee6072093cep-2)), minus = NEG_D(top);  /* 1 - gamma, with what it is rounded by */
-        cj_val low = FMA_D(t, D(0x1.b0ee6072093cep-2), minus);
-        low = FMA_D(t, D(0x1.6cb90701fbfabp-58), low);
-        INTO(l) = OP(fma_d, p, t, low);
-        INTO(h) = OP(mov_d, top);
-        WHEN(upper, d) = OP(mov_d, D(1.0));
-        WHEN(small, d) = OP(mul_d, b, next);
-    }
-    ELSE {
-        cj_val low, p = far_log_gamma(m, b, &low);
-        INTO(h) = OP(mov_d, p);
-        INTO(l) = OP(mov_d, low);
-    }
-    ENDIF
+    cj_val two = BOTH(near, upper);
+    WHEN(two, d) = OP(mov_d, D(1.0));
+    WHEN(small, d) = OP(mul_d, b, next);
     IF(negative) {
         cj_val low, f = SUB_D(b, OP(rint_d, b)), s = sine_over_pi(m, f, &low);
         cj_val k = cji_math_reciprocal(m, next);
@@ -97,21 +74,53 @@ void cji_math_lgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
         cj_val ql = FMA_D(s, k, nq);
         INTO(dl) = OP(fma_d, low, k, ql);
         INTO(d) = OP(mov_d, q);
-        INTO(h) = OP(neg_d, h);
-        INTO(l) = OP(neg_d, l);
+    }
+    ENDIF
+    cj_val of = SEL_D(near, d, b), gl, g = log_pair(m, of, &gl);
+    IF(near) {
+        cj_val t = SUB_D(b, D(1.0));
+        WHEN(upper, t) = SUB_D(b, D(2.0));
+        WHEN(small, t) = OP(mov_d, b);
+        cj_val p = POLY_D(t, -0x1.1f53176f8339cp-28, 0x1.fa05f8ccba594p-26, -0x1.a82a42b32ca2fp-24,
+                          0x1.e9a236e245806p-23, -0x1.f08df9f92cb3fp-22, 0x1.fffeb5e216f43p-21,
+                          -0x1.10d44c5359d54p-19, 0x1.257a7d4db6300p-18, -0x1.3cc80153ee4e3p-17,
+                          0x1.5810937110e90p-16, -0x1.78de184e7c94cp-15, 0x1.a12795422fa99p-14,
+                          -0x1.d3fd4ce3ea04fp-13, 0x1.0b36afcbcd508p-11, -0x1.38ac5c2cea7b5p-10,
+                          0x1.7add6ead0dad5p-9, -0x1.e404fc218c140p-8, 0x1.51322ac7d8977p-6, -0x1.13e001a55760ep-4,
+                          0x1.4a34cc4a60fa6p-2);
+        p = MUL_D(p, t);
+        cj_val top = MUL_D(t, D(0x1.b0ee6072093cep-2)), minus = NEG_D(top);  /* 1 - gamma, with what it is rounded by */
+        cj_val low = FMA_D(t, D(0x1.b0ee6072093cep-2), minus);
+        low = FMA_D(t, D(0x1.6cb90701fbfabp-58), low);
+        INTO(l) = OP(fma_d, p, t, low);
+        INTO(h) = OP(mov_d, top);
+        WHEN(negative, h) = OP(neg_d, h);
+        WHEN(negative, l) = OP(neg_d, l);
+    }
+    ELSE {
+        cj_val low, p = far_log_gamma(m, b, g, gl, &low);
+        INTO(h) = OP(mov_d, p);
+        INTO(l) = OP(mov_d, low);
+        IF(negative) {
+            cj_val kl, k = log_pair(m, d, &kl);
+            INTO(g) = OP(mov_d, k);
+            INTO(gl) = OP(mov_d, kl);
+            INTO(h) = OP(neg_d, h);
+            INTO(l) = OP(neg_d, l);
+        }
+        ENDIF
     }
     ENDIF
     IF(EITHER(near, negative)) {
-        cj_val gl, g = log_pair(m, d, &gl);
         cj_val rc = OP(rcp_d, OP(max_d, d, D(0x1p-1000)));
-        gl = FMA_D(dl, rc, gl);
+        cj_val low = FMA_D(dl, rc, gl);
         cj_val s = SUB_D(h, g);
         cj_val t = SUB_D(s, h);
         cj_val u = SUB_D(s, t);
         u = SUB_D(h, u);
         t = ADD_D(g, t);
         u = SUB_D(u, t);
-        u = SUB_D(u, gl);
+        u = SUB_D(u, low);
         INTO(l) = OP(add_d, l, u);
         INTO(h) = OP(mov_d, s);
     }
@@ -120,40 +129,66 @@ void cji_math_lgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
     r[0] = SEL_W(infinite, U(INFINITY_W), v);           /* zero and negative whole numbers too */
 }
 
-/* 1 / Gamma(1 + u) for |u| <= 1/2, then the recurrence down from x or up to it. */
-static cj_val near_gamma(cji_math *m, cj_val x, cj_val *num)
+/* From 3.5 to 6 a polynomial around a number near 4.75 where the function and its derivative are doubles within
+ * 2^-58. */
+void cji_math_lgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val n = OP(rint_d, x), u = SUB_D(x, n);
-    cj_val g = POLY_D(u, 0x1.32d851513ef1fp-28, -0x1.aecc8c022334cp-23, 0x1.3063beb2975bap-20, -0x1.5038d1250874cp-20,
-                      -0x1.51cfa8138843ap-16, 0x1.0c8ab32763cdep-13, -0x1.c364f8d38117bp-13, -0x1.317113a4be9e2p-10,
-                      0x1.d919c52416178p-8, -0x1.3b4af282ddce9p-7, -0x1.59af103c2ea89p-5, 0x1.5512320b4336cp-3,
-                      -0x1.5815e8fa271bcp-5, -0x1.4fcf4026afa26p-1, 0x1.2788cfc6fb619p-1, 1.0);
-    cj_val p = GT_D(n, D(1.0)), top = OP(mov_d, D(1.0));
-    WHEN(p, top) = SUB_D(x, D(1.0));
-    p = GT_D(n, D(2.0));
-    cj_val k = SUB_D(x, D(2.0));
-    WHEN(p, top) = OP(mul_d, top, k);
-    p = LT_D(n, D(1.0));
-    WHEN(p, g) = OP(mul_d, g, x);
-    cj_val below = LT_D(n, D(0.0));
-    k = ADD_D(x, D(1.0));
-    WHEN(below, g) = OP(mul_d, g, k);
-    p = LT_D(n, D(-1.0));
-    k = ADD_D(x, D(2.0));
+    cj_val x = a[0], t = SUB_D(x, D(0x1.3026p2)), y = OP(mov_d, t), near = LE_D(ABS_D(t), D(1.25));
+    IF(near) {
+        cj_val v = POLY_D(t, -0x1.3e8765089fea5p-42, 0x1.668c860e74cf5p-40, -0x1.42c84d1535306p-38,
+                          0x1.b3f0ea7208904p-36, -0x1.27d92a8233228p-33, 0x1.834e249e47e1dp-31,
+                          -0x1.0129af0175dd6p-28, 0x1.5b9c202d79c81p-26, -0x1.deeb3d3be31c4p-24,
+                          0x1.52293bb195c64p-21, -0x1.ed78767302b23p-19, 0x1.78a6cf918035ap-16,
+                          -0x1.32d407092d2f8p-13, 0x1.149a5ad1b3d0bp-10, -0x1.29fab068e9befp-7,
+                          0x1.df70ef9012311p-4, 0x1.7322a14ef42f1p0, 0x1.67ed6dab1a36dp1);
+        INTO(y) = OP(mov_d, v);
+    }
+    ELSE {
+        cj_val v;
+        cji_math_use(m, CJI_MATH_lgamma_rest_f64, a, &v);
+        INTO(y) = OP(mov_d, v);
+    }
+    ENDIF
+    r[0] = y;
+}
+
+/* |x| < 3: Gamma(1.5 + u) of x = n + 1/2 + u, then the recurrence down from x, or up to it. */
+static cj_val near_gamma(cji_math *m, cj_val x)
+{
+    cj_val h = SUB_D(x, D(0.5)), n = ADD_D(h, D(SHIFT_D));
+    n = SUB_D(n, D(SHIFT_D));
+    cj_val u = SUB_D(h, n);
+    cj_val g = POLY_D(u, -0x1.1963f572051d7p-12, 0x1.8d9c536efc8dcp-12, -0x1.a636a12fd1540p-13,
+                      0x1.5cb24ff1cddb3p-12, -0x1.775e763ddd8f8p-11, 0x1.15036e38893cfp-10, -0x1.8c78a5695ae85p-10,
+                      0x1.2a00d955483e3p-9, -0x1.c0d4d39cda0b2p-9, 0x1.506349eb80141p-8, -0x1.f7f9bc8aef5cdp-8,
+                      0x1.7990f82d75ec4p-7, -0x1.1a2c347400194p-6, 0x1.a752ccdd83d99p-6, -0x1.374fd593f706cp-5,
+                      0x1.e022b72a80653p-5, -0x1.3d88cfe5a8b1ap-4, 0x1.283bd375049dap-3, -0x1.b77ac1ca2d094p-4,
+                      0x1.a8c4dba620c12p-2, 0x1.08ea88ee56187p-5, 0x1.c5bf891b4ef6bp-1);
+    cj_val p = GT_D(n, D(1.0)), k = SUB_D(x, D(1.0));
     WHEN(p, g) = OP(mul_d, g, k);
-    p = LT_D(n, D(-2.0));
-    k = ADD_D(x, D(3.0));
-    WHEN(p, g) = OP(mul_d, g, k);
-    cj_val pole = BOTH(EQ_D(g, D(0.0)), below);         /* zero itself gives infinity */
-    *num = SEL_W(pole, U(NAN_W), top);
+    IF(LT_D(n, D(1.0))) {
+        cj_val den = OP(mov_d, x), below = LT_D(n, D(0.0));
+        k = ADD_D(x, D(1.0));
+        WHEN(below, den) = OP(mul_d, den, k);
+        p = LT_D(n, D(-1.0));
+        k = ADD_D(x, D(2.0));
+        WHEN(p, den) = OP(mul_d, den, k);
+        p = LT_D(n, D(-2.0));
+        k = ADD_D(x, D(3.0));
+        WHEN(p, den) = OP(mul_d, den, k);
+        INTO(g) = OP(div_d, g, den);
+        cj_val pole = BOTH(EQ_D(den, D(0.0)), below);   /* zero itself gives infinity */
+        WHEN(pole, g) = OP(mov_w, U(NAN_W));
+    }
+    ENDIF
     return g;
 }
 
-/* The result is num / *den 2^*scale with num = e^(rest of log Gamma(b)); for negative x its inverse, and divided by
+/* |x| >= 3: Gamma(b) = 2^j e^(rest of log Gamma(b)) with b = |x|; of negative x the inverse, divided by
  * -b sin(pi b) / pi. */
-static cj_val far_gamma(cji_math *m, cj_val x, cj_val *den, cj_val *scale)
+void cji_math_tgamma_far_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val size = ABS_D(x), b = SEL_D(GT_D(size, D(200.0)), D(200.0), size), negative = LT_D(x, D(0.0));
+    cj_val x = a[0], size = ABS_D(x), b = SEL_D(GT_D(size, D(200.0)), D(200.0), size), negative = LT_D(x, D(0.0));
     cj_val ll, lh = log_pair(m, b, &ll);
     cj_val v = cji_math_reciprocal(m, b), z = MUL_D(v, v), s = stirling_sum(m, z);
     s = FMA_D(s, v, D(-0x1.301c6f368296bp-6));          /* log(2 pi) / 2 - 15/16 */
@@ -176,8 +211,6 @@ static cj_val far_gamma(cji_math *m, cj_val x, cj_val *den, cj_val *scale)
     f = FMA_D(j, D(-0x1.abc9e3b39803fp-56), f);
     f = ADD_D(f, l);
     cj_val num = cji_math_exp_reduced(m, f);
-    *scale = LOW(t);
-    *den = OP(mov_d, D(1.0));
     IF(negative) {
         cj_val low, high, unused, y = MUL_D(size, D(0.5));
         y = OP(rint_d, y);
@@ -192,27 +225,24 @@ static cj_val far_gamma(cji_math *m, cj_val x, cj_val *den, cj_val *scale)
         high = XOR(high, sign);
         k = PAIR(low, high);
         k = SEL_W(EQ_D(k, D(0.0)), U(NAN_W), k);
-        INTO(*den) = OP(mov_d, k);
+        INTO(num) = OP(div_d, num, k);
     }
     ENDIF
-    return num;
+    r[0] = cji_math_scale(m, num, LOW(t));              /* subnormal results are rounded once */
 }
 
 void cji_math_tgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val x = a[0], num = OP(mov_d, x), den = OP(mov_d, x), scale = OP(mov_u, U(0)), near = LT_D(ABS_D(x), D(3.5));
+    cj_val x = a[0], y = OP(mov_d, x), near = LT_D(ABS_D(x), D(3.0));
     IF(near) {
-        cj_val k, g = near_gamma(m, x, &k);
-        INTO(num) = OP(mov_d, k);
-        INTO(den) = OP(mov_d, g);
+        cj_val v = near_gamma(m, x);
+        INTO(y) = OP(mov_d, v);
     }
     ELSE {
-        cj_val k, j, g = far_gamma(m, x, &k, &j);
-        INTO(num) = OP(mov_d, g);
-        INTO(den) = OP(mov_d, k);
-        INTO(scale) = OP(mov_u, j);
+        cj_val v;
+        cji_math_use(m, CJI_MATH_tgamma_far_f64, a, &v);
+        INTO(y) = OP(mov_d, v);
     }
     ENDIF
-    cj_val v = DIV_D(num, den);
-    r[0] = cji_math_scale(m, v, scale);                 /* subnormal results are rounded once */
+    r[0] = y;
 }

@@ -14,6 +14,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/fast_f32.c \
 	%D%/gamma_f32.c \
 	%D%/gamma_f64.c \
+	%D%/gamma_rows.def \
 	%D%/hyperbolic_f32.c \
 	%D%/hyperbolic_f64.c \
 	%D%/inverse_error_f64.c \

@@ -136,7 +136,7 @@ bool cji_m_again(cji_math *m, cj_val p);             /* back to DO where p holds
 #define DO cji_m_do(m); do
 #define AGAIN(p) while (cji_m_again(m, p));
 
-/* ---- Tables: element `index` + k; words are read from .const memory, and pairs of doubles from .global ---- */
+/* ---- Tables: element `index` + k; words are read from .const memory, floats and two doubles from .global ---- */
 cj_val cji_m_row(cji_math *m, cji_math_table t, cj_val index, unsigned bytes);   /* the place of element `index` */
 cj_val cji_m_load_u(cji_math *m, cji_math_table t, cj_val row, unsigned k);      /* its k-th word of 32 bits */
 cj_val cji_m_load_w(cji_math *m, cji_math_table t, cj_val row, unsigned k);      /* of 64 bits */

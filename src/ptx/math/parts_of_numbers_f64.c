@@ -21,9 +21,12 @@ void cji_math_fdim_f64(cji_math *m, const cj_val *a, cj_val *r)
 void cji_math_modf_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val x = a[0], whole = OP(trunc_d, x), v = SUB_D(x, whole);
-    IF(EQ_D(ABS_D(x), D(INFINITE_D))) { INTO(v) = OP(mov_d, D(0.0)); }
+    IF(EQ_D(x, whole)) {                                /* infinity too: a zero */
+        cj_val sign = AND(HIGH(x), U(0x80000000u));
+        INTO(v) = OP(mov_d, PAIR(U(0), sign));
+    }
     ENDIF
-    r[0] = COPYSIGN_D(v, x);
+    r[0] = v;
     r[1] = whole;
 }
 

@@ -1,5 +1,5 @@
 /* Tables, one of each in a module that needs it.  Those of coefficients are in .global memory: threads of a warp whose
- * quadrants differ read two rows, and .const memory would answer each in turn. */
+ * operands differ read several rows, and .const memory would answer each in turn. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,11 +34,48 @@ static const double sincospi64[16] = {
     0x1.f9c89cce8e2d6p-10, -0x1.b1673f09c707fp-14, 0.0
 };
 
+/* By columns: the numbers of the threads of a warp lie in one line, or in two. */
+static const float gamma_rows[8][CJI_MATH_GAMMA_ROWS] = {
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) c5,
+#include "ptx/math/gamma_rows.def"
+    },
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) c4,
+#include "ptx/math/gamma_rows.def"
+    },
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) c3,
+#include "ptx/math/gamma_rows.def"
+    },
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) c2,
+#include "ptx/math/gamma_rows.def"
+    },
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) c1,
+#include "ptx/math/gamma_rows.def"
+    },
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) c0,
+#include "ptx/math/gamma_rows.def"
+    },
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) c,
+#include "ptx/math/gamma_rows.def"
+    },
+    {
+#define ROW(c5, c4, c3, c2, c1, c0, c, g) g,
+#include "ptx/math/gamma_rows.def"
+    },
+};
+
 const cji_math_rows cji_math_tables[CJI_MATH_TABLES] = {
     [CJI_MATH_TWO_OVER_PI] = { "two_over_pi", CJ_U32, two_over_pi, 8, false },
     [CJI_MATH_TWO_OVER_PI64] = { "two_over_pi64", CJ_U64, two_over_pi64, 20, false },
     [CJI_MATH_SINCOS64] = { "sincos64", CJ_F64, sincos64, 12, true },
-    [CJI_MATH_SINCOSPI64] = { "sincospi64", CJ_F64, sincospi64, 16, true }
+    [CJI_MATH_SINCOSPI64] = { "sincospi64", CJ_F64, sincospi64, 16, true },
+    [CJI_MATH_GAMMA] = { "gamma", CJ_F32, gamma_rows, sizeof gamma_rows / sizeof(float), true }
 };
 
 /* The place of element `index`: an address, or a count of bytes. */
@@ -60,9 +97,11 @@ static void load(cji_math *m, cji_math_table t, cj_val row, unsigned at, unsigne
         }
         return;
     }
+    static const cji_math_move moves[2][2] = { { CJI_MOVE_LOAD_32, CJI_MOVE_LOAD_64 },
+                                               { CJI_MOVE_LOAD_GLOBAL_32, CJI_MOVE_LOAD_TWO_64 } };
     for (unsigned i = 0; i < n; i++) r[i] = cji_reg_val(m->f, bytes == 4 ? CJ_B32 : CJ_B64);
     cj_val to = n > 1 ? cj_vec_n(m->f, r, n) : r[0], from = cj_mem(m->f, row, at);
-    cji_math_place(m->f, n > 1 ? CJI_MOVE_LOAD_TWO_64 : bytes == 4 ? CJI_MOVE_LOAD_32 : CJI_MOVE_LOAD_64, to, from);
+    cji_math_place(m->f, moves[cji_math_tables[t].global][bytes == 8], to, from);
 }
 
 cj_val cji_m_load_u(cji_math *m, cji_math_table t, cj_val row, unsigned k)
