@@ -10,7 +10,7 @@
 enum { TILE_MOST = 256, TILE_ROW = TILE_MOST * 8, TILE_ALIGN = 128, TILE_UNIT = 16 };
 
 /* By CUtensorMapDataType. `rounded`: what a load makes of the bits of an f32. `bits`: and, or, xor take it. */
-enum { ROUND_NOT, ROUND_FTZ, ROUND_TF32, ROUND_TF32_FTZ };
+enum { ROUND_NOT, ROUND_TF32, ROUND_TF32_FTZ };
 static const struct { uint8_t bytes, rounded, type; bool add, order, count, bits; uint64_t nan; } tile_types[] = {
     { 1, ROUND_NOT, CJI_AT_INT, false, false, false, false, 0 },                         /* u8 */
     { 2, ROUND_NOT, CJI_AT_INT, false, false, false, false, 0 },                         /* u16 */
@@ -22,7 +22,7 @@ static const struct { uint8_t bytes, rounded, type; bool add, order, count, bits
     { 4, ROUND_NOT, CJI_AT_F32, true, false, false, false, 0x7fffffff },                 /* f32 */
     { 8, ROUND_NOT, CJI_AT_F64, false, false, false, false, UINT64_C(0x7fffffffffffffff) }, /* f64 */
     { 2, ROUND_NOT, CJI_AT_BF16, true, true, false, false, 0x7fff },                     /* bf16 */
-    { 4, ROUND_FTZ, CJI_AT_F32, true, false, false, false, 0x7fffffff },                 /* f32, flushed */
+    { 4, ROUND_NOT, CJI_AT_F32, true, false, false, false, 0x7fffffff },                 /* f32 FTZ */
     { 4, ROUND_TF32, CJI_AT_F32, false, false, false, false, 0x7fffffff },               /* tf32 */
     { 4, ROUND_TF32_FTZ, CJI_AT_F32, false, false, false, false, 0x7fffffff },           /* tf32, flushed */
 };
@@ -43,8 +43,8 @@ static uint64_t tile_unit(uint64_t address, unsigned swizzle)
 static uint32_t tile_round(uint32_t v, unsigned rounded)
 {
     bool tiny = !(v & 0x7f800000);
-    if (tiny && (rounded == ROUND_FTZ || rounded == ROUND_TF32_FTZ)) return v & 0x80000000;
-    if (rounded == ROUND_FTZ || (v & 0x7f800000) == 0x7f800000) return v;
+    if (tiny && rounded == ROUND_TF32_FTZ) return v & 0x80000000;
+    if ((v & 0x7f800000) == 0x7f800000) return v;
     return (v + 0xfff + (v >> 13 & 1)) & ~UINT32_C(0x1fff);    /* to nearest, ties to even */
 }
 
