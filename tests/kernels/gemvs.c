@@ -274,7 +274,7 @@ static void chains(void)
         if (way == 2) kb_blank(&out), cj_capture_begin(s, CJ_CAPTURE_THREAD);
         for (int i = 0; i < LINKS; i++) {
             cj_dptr next = cj_offset(to, i * SIZE * 2);
-            cj_elementwise_args c = { .in = { { m[i % 2].data } }, .out = { used.data }, .rows = 1,
+            cj_elementwise_args c = { .in = { { .data = m[i % 2].data } }, .out = { .data = used.data }, .rows = 1,
                                       .columns = bytes / 2 };
             cj_gemv_args a = { .matrix = used.data, .x = from, .out = next, .rows = SIZE, .columns = SIZE };
             cj_elementwise_launch(s, copy, &c);
@@ -317,7 +317,7 @@ static void joined_streams(void)
     for (int way = 0; way < 2; way++) { /* one by one; in a graph */
         cj_stream *s = kb_s[0], *t = way ? kb_s[1] : s;
         cj_dptr first = cj_offset(out.data, 2 * way * SIZE * 2), second = cj_offset(first, SIZE * 2);
-        cj_elementwise_args c = { .in = { { m.data } }, .out = { used.data }, .rows = 1, .columns = bytes / 2 };
+        cj_elementwise_args c = { .in = { { .data = m.data } }, .out = { .data = used.data }, .rows = 1, .columns = bytes / 2 };
         cj_gemv_args a = { .matrix = m.data, .x = x.data, .out = first, .rows = SIZE, .columns = SIZE };
         cj_gemv_args b = { .matrix = used.data, .x = first, .out = second, .rows = SIZE, .columns = SIZE };
         if (way) {
