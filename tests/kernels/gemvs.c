@@ -317,7 +317,8 @@ static void joined_streams(void)
     for (int way = 0; way < 2; way++) { /* one by one; in a graph */
         cj_stream *s = kb_s[0], *t = way ? kb_s[1] : s;
         cj_dptr first = cj_offset(out.data, 2 * way * SIZE * 2), second = cj_offset(first, SIZE * 2);
-        cj_elementwise_args c = { .in = { { .data = m.data } }, .out = { .data = used.data }, .rows = 1, .columns = bytes / 2 };
+        cj_elementwise_args c = { .in = { { .data = m.data } }, .out = { .data = used.data }, .rows = 1,
+                                  .columns = bytes / 2 };
         cj_gemv_args a = { .matrix = m.data, .x = x.data, .out = first, .rows = SIZE, .columns = SIZE };
         cj_gemv_args b = { .matrix = used.data, .x = first, .out = second, .rows = SIZE, .columns = SIZE };
         if (way) {
