@@ -34,8 +34,8 @@
  *   the errors of cj_kernel_load
  * Each launch can fail with these, left in `s`:
  *   CJ_EHANDLE: the object is of another type
- *   CJ_EINVAL: `args` is NULL, memory is missing or not aligned to its elements, a size is beyond
- *     the largest grid, or the workspace is too small
+ *   CJ_EINVAL: `args` is NULL, memory is missing or not aligned to its elements, or given for what
+ *     the options do not have, a size is beyond the largest grid, or the workspace is too small
  *   the errors of cj_launch_n
  * Each _ptx fails as cj_ptx_print does.
  */
@@ -50,7 +50,7 @@ extern "C" {
 
 /* ---- What arguments have in common ----------------------------------------------------------- */
 
-/* A stride or step of 0: the same elements again. */
+/* A stride or step of 0: the same elements again.  For what is read only. */
 #define CJ_ROWS_SAME INT64_MIN
 
 /* Rows in memory: element (r, c) is at data + (r * stride + c * step) elements.  { d } are rows
@@ -269,7 +269,7 @@ typedef struct cj_layer_norm_opts {
     int32_t out_type;
     int32_t param_type;   /* of weight and bias; 0: `type` */
     int32_t weight, bias; /* 1: there is one */
-    float eps;            /* added to the variance; 0: 1e-5 */
+    float eps;            /* above 0, added to the variance; 0: 1e-5 */
     uint64_t columns;
     cj_kernel_cache *cache;
 } cj_layer_norm_opts;
@@ -289,7 +289,7 @@ typedef struct cj_layer_norm_args {
     cj_rows x, out;
     uint64_t rows;        /* 0: 1 */
     uint64_t columns;     /* 0: as in the options */
-    cj_dptr weight, bias; /* a value for each column, side by side */
+    cj_dptr weight, bias; /* a value for each column, side by side; { 0 } unless it is an option */
 } cj_layer_norm_args;
 
 /* Enqueues a layer norm.  `args`: Copied.  Returns at once.
@@ -328,7 +328,7 @@ typedef struct cj_rms_norm_args {
     cj_rows x, out;
     uint64_t rows;        /* 0: 1 */
     uint64_t columns;     /* 0: as in the options */
-    cj_dptr weight;       /* a value for each column, side by side */
+    cj_dptr weight;       /* a value for each column, side by side; { 0 } unless it is an option */
 } cj_rms_norm_args;
 
 /* Enqueues an RMS norm.  `args`: Copied.  Returns at once.
@@ -372,7 +372,7 @@ typedef struct cj_rope_args {
     uint64_t tokens;
     uint32_t heads;       /* 1 to 65535 */
     cj_dptr cosines, sines; /* CJ_F32: dim / 2 of them for each position, side by side */
-    cj_dptr positions;    /* a CJ_S32 for each token */
+    cj_dptr positions;    /* a CJ_S32 for each token; { 0 } unless it is an option */
     uint32_t first;       /* the position of the first token */
 } cj_rope_args;
 

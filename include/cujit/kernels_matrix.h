@@ -128,7 +128,7 @@ typedef struct cj_gemm_opts {
     const char *function; /* the user's epilogue: from (value of `wide`, CJ_U32 row, CJ_U32 column,
                            * CJ_U32 batch, the user's parameters) to the value that is stored.  It
                            * comes behind alpha, beta and bias.  NULL: none */
-    const int32_t *user_types; /* cj_types of the user's parameters.  Copied */
+    const int32_t *user_types; /* cj_types of the user's parameters, CJ_U64 for a pointer.  Copied */
     size_t user_count;    /* up to 16 */
     cj_kernel_cache *cache; /* as in cj_reduce_opts */
     int32_t elements;     /* a cj_gemm_elements */

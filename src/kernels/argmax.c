@@ -167,9 +167,9 @@ cj_argmax *cj_argmax_create(cj_device *dev, const cj_argmax_opts *opts)
     if (!cjk_options(x, call, &a->o, sizeof a->o, opts)) return cjk_failed(x), x;
     a->type = (cj_type)a->o.type;
     a->index = a->o.index_type ? (cj_type)a->o.index_type : CJ_S64;
-    if (!cjk_size(a->type)) cjk_fail(x, CJ_EINVAL, call, "type %d is no type of elements", a->o.type);
+    if (!cjk_size(a->type)) cjk_fail_type(x, call, "type", a->o.type, CJK_ELEMENTS);
     else if (a->index != CJ_U32 && a->index != CJ_S32 && a->index != CJ_U64 && a->index != CJ_S64)
-        cjk_fail(x, CJ_EINVAL, call, "index_type %d is no integer of 32 or 64 bits", a->o.index_type);
+        cjk_fail_type(x, call, "index_type", a->o.index_type, "an integer of 32 or 64 bits");
     if (cj_error_of(x)->status != CJ_OK) return cjk_failed(x), x;
     if (!cjk_begin(x, &a->code, dev, NULL, call)) return x;
     cj_ptx *m = a->code.m;
@@ -204,9 +204,7 @@ cj_status cj_argmax_launch(cj_stream *s, cj_argmax *object, const cj_argmax_args
     if (rows > INT32_MAX)
         return cjk_fail(s, CJ_EINVAL, call, "%llu rows are more than a grid has blocks", (unsigned long long)rows);
     if (!cjk_matrix_of(s, &args->x, rows, args->columns, cjk_size(a->type), "x", &x, call)) return CJ_EINVAL;
-    if (!args->out.addr || args->out.addr % cjk_size(a->index))
-        return cjk_fail(s, CJ_EINVAL, call, "out is at 0x%llx, wants memory aligned to %zu bytes",
-                        (unsigned long long)args->out.addr, cjk_size(a->index));
+    if (!cjk_elements_at(s, args->out, cjk_size(a->index), "out", call)) return CJ_EINVAL;
     if (!cjk_space_begin(s, &a->code, argmax_need(a->type, rows, args->columns), &args->workspace, &space, call))
         return cj_error_last()->status;
     const uint32_t all[3] = { (uint32_t)rows, (uint32_t)pieces, 1 }, each_row[3] = { (uint32_t)rows, 1, 1 };

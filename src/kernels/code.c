@@ -116,6 +116,17 @@ bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const 
     return false;
 }
 
+bool cjk_function_fits(void *object, const cjk_code *c, const char *function, const char *wants, const char *call)
+{
+    const cj_error *e = cj_error_of(c->m);
+    if (!function || e->status != CJ_EPTX) return true;
+    const char *why = strstr(e->message, e->call); /* without the place, which is in this library */
+    cjk_fail(object, CJ_EPTX, call, "the function %s does not fit (%s); wants %s", function, why ? why : e->message,
+             wants);
+    cjk_failed(object);
+    return false;
+}
+
 static cj_status take_slots(void *object, cjk_code *c, uint32_t count, size_t each, const char *call)
 {
     if (!count || !each) return CJ_OK;

@@ -197,16 +197,19 @@ void cj_elementwise_defaults(cj_elementwise_opts *opts)
 static cj_status elementwise_check(void *x, cjk_elementwise *e, const char *call)
 {
     const cj_elementwise_opts *o = &e->o;
+    char name[16];
     if (o->inputs > CJ_ELEMENTWISE_MAX || o->numbers > CJ_ELEMENTWISE_MAX)
         return cjk_fail(x, CJ_EINVAL, call, "%u inputs and %u numbers; wants at most %d of each", o->inputs, o->numbers,
                         CJ_ELEMENTWISE_MAX);
     e->out = o->out_type ? (cj_type)o->out_type : o->inputs ? (cj_type)o->types[0] : CJ_VOID;
     for (uint32_t i = 0; i < o->inputs; i++)
-        if (!cjk_size((cj_type)o->types[i]))
-            return cjk_fail(x, CJ_EINVAL, call, "input %u: type %d is no type of elements", i, o->types[i]);
-    if (!cjk_size(e->out)) return cjk_fail(x, CJ_EINVAL, call, "out_type %d is no type of elements", e->out);
+        if (!cjk_size((cj_type)o->types[i])) {
+            snprintf(name, sizeof name, "types[%u]", i);
+            return cjk_fail_type(x, call, name, o->types[i], CJK_ELEMENTS);
+        }
     if (!o->function != !o->module)
         return cjk_fail(x, CJ_EINVAL, call, "%s is NULL", o->module ? "function" : "module");
+    if (o->function && !cjk_size(e->out)) return cjk_fail_type(x, call, "out_type", e->out, CJK_ELEMENTS);
     if (o->function) return CJ_OK;
     if (o->activation < CJ_ACTIVATION_NONE || o->activation > CJ_ACTIVATION_SOFTPLUS)
         return cjk_fail(x, CJ_EINVAL, call, "activation %d does not exist", o->activation);
@@ -214,10 +217,23 @@ static cj_status elementwise_check(void *x, cjk_elementwise *e, const char *call
         return cjk_fail(x, CJ_EINVAL, call, "%u inputs and %u numbers; an activation has one or two inputs", o->inputs,
                         o->numbers);
     for (uint32_t i = 0; i < o->inputs; i++)
-        if (cjk_wide((cj_type)o->types[i]) != CJ_F32)
-            return cjk_fail(x, CJ_EINVAL, call, "input %u is %s; an activation wants f32, f16 or bf16", i,
-                            cjk_type_name((cj_type)o->types[i]));
-    return CJ_OK;
+        if (cjk_wide((cj_type)o->types[i]) != CJ_F32) {
+            snprintf(name, sizeof name, "types[%u]", i);
+            return cjk_fail_type(x, call, name, o->types[i], CJK_REALS " for an activation");
+        }
+    return cjk_size(e->out) ? CJ_OK : cjk_fail_type(x, call, "out_type", e->out, CJK_ELEMENTS);
+}
+
+/* Whether the kernels could call the user's function.  False: the failure is left in `x`. */
+static bool elementwise_fits(void *x, const cjk_elementwise *e, const char *call)
+{
+    char wants[160];
+    size_t n = (size_t)snprintf(wants, sizeof wants, "parameters of");
+    for (uint32_t i = 0; i < e->o.inputs; i++)
+        n += (size_t)snprintf(wants + n, sizeof wants - n, " %s,", cjk_type_name(cjk_wide((cj_type)e->o.types[i])));
+    for (uint32_t i = 0; i < e->o.numbers; i++) n += (size_t)snprintf(wants + n, sizeof wants - n, " f32,");
+    snprintf(wants + n, sizeof wants - n, " and one result");
+    return cjk_function_fits(x, &e->code, e->o.function, e->o.inputs + e->o.numbers ? wants : "one result", call);
 }
 
 cj_elementwise *cj_elementwise_create(cj_device *dev, const cj_elementwise_opts *opts)
@@ -235,6 +251,7 @@ cj_elementwise *cj_elementwise_create(cj_device *dev, const cj_elementwise_opts 
     if (function && cj_object_fail_from(x, function, call) != CJ_OK) return cjk_failed(x), x;
     choose_vector(e);
     for (unsigned v = 0; v < ELEMENTS_KERNELS; v++) write_elementwise(e->code.m, names[v], e, function, v);
+    if (!elementwise_fits(x, e, call)) return x;
     cjk_end(x, &e->code, names, ELEMENTS_KERNELS, e->o.cache, 0, 0, call);
     e->o.module = NULL, e->o.function = NULL, e->o.cache = NULL;
     return x;
@@ -266,9 +283,8 @@ cj_status cj_elementwise_launch(cj_stream *s, cj_elementwise *object, const cj_e
         cjk_matrix *m = &matrices[i];
         char name[] = "in[0]";
         name[3] = (char)('0' + i);
-        if (!cjk_matrix_of(s, is_out ? &a->out : &a->in[i], rows, columns, cjk_size(type), is_out ? "out" : name, m,
-                           call))
-            return CJ_EINVAL;
+        if (is_out ? !cjk_results_of(s, &a->out, rows, columns, cjk_size(type), m, call)
+                   : !cjk_matrix_of(s, &a->in[i], rows, columns, cjk_size(type), name, m, call)) return CJ_EINVAL;
         one = one && is_one_row(m, columns);
         args[n++] = cj_arg_ptr(m->data);
         args[n++] = cj_arg_i(m->stride);

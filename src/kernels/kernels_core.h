@@ -54,6 +54,10 @@ bool cjk_options(void *object, const char *call, void *to, size_t bytes, const v
  * empty one.  False: the failure is left in `object`, which has failed. */
 bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const char *call);
 
+/* Whether the kernels could call the user's function (NULL: none).  `wants`: what it takes and gives.  False: the
+ * failure is left in `object`, which has failed. */
+bool cjk_function_fits(void *object, const cjk_code *c, const char *function, const char *wants, const char *call);
+
 /* Ends a constructor: compiles the kernels `names`, or finds them in `cache` (NULL: that of the device), and takes
  * the workspace: `count` pieces of `each` bytes.  A failure is left in `object`, which has failed then. */
 void cjk_end(void *object, cjk_code *c, const char *const *names, size_t n, cj_kernel_cache *cache, uint32_t count,
@@ -105,6 +109,17 @@ typedef struct cjk_matrix { cj_dptr data; int64_t stride, step; } cjk_matrix;
 bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, const char *name,
                    cjk_matrix *out, const char *call);
 
+/* The same for rows that are written: no two elements may be in one place. */
+bool cjk_results_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, cjk_matrix *out,
+                    const char *call);
+
+/* Checks memory of elements of `size` bytes that lie side by side.  `name`: of the argument.  False: the failure is
+ * left in `s`. */
+bool cjk_elements_at(cj_stream *s, cj_dptr at, size_t size, const char *name, const char *call);
+
+/* The same for an argument that is there if and only if the option `name` is 1. */
+bool cjk_option_at(cj_stream *s, bool option, cj_dptr at, size_t size, const char *name, const char *call);
+
 /* Enqueues kernel `i` of the object. */
 cj_status cjk_launch(cj_stream *s, const cjk_code *c, unsigned i, const uint32_t grid[3], uint32_t threads,
                      const cj_arg *args, size_t count);
@@ -115,6 +130,14 @@ cj_status cjk_launch(cj_stream *s, const cjk_code *c, unsigned i, const uint32_t
 size_t cjk_size(cj_type type);
 
 const char *cjk_type_name(cj_type type);
+
+/* Fails for the option `name`, a type that the object does not take.  `wants`: those that it takes.  0 is reported as
+ * a type that is not set. */
+cj_status cjk_fail_type(void *object, const char *call, const char *name, int32_t type, const char *wants);
+
+/* What elements may be, in messages. */
+#define CJK_ELEMENTS "an integer of 8 to 64 bits, f16, bf16, f32 or f64"
+#define CJK_REALS "f32, f16 or bf16"
 
 /* The type that elements of `type` are computed in, unless the user wants another: 32 bits at least. */
 cj_type cjk_wide(cj_type type);
@@ -156,6 +179,9 @@ typedef struct cjk_join_opts {
     const char *function;
 } cjk_join_opts;
 cj_status cjk_check_join(void *object, const cjk_join_opts *o, const char *call);
+
+/* cjk_function_fits for a function that joins two values of `wide`. */
+bool cjk_join_fits(void *object, const cjk_code *c, const char *function, cj_type wide, const char *call);
 
 /* The identity as a literal of the type. */
 cj_val cjk_identity(cj_fn *f, const cjk_join *j);

@@ -109,10 +109,11 @@ static void norm_make(void *x, cjk_norm *n, cjk_norm_kind kind, cj_device *dev, 
     n->in = (cj_type)n->o.type;
     n->out = n->o.out_type ? (cj_type)n->o.out_type : n->in;
     if (!n->param) n->param = n->in;
-    if (!is_real(n->in) || !is_real(n->out) || !is_real(n->param)) {
-        cjk_fail(x, CJ_EINVAL, call, "%s is %s; wants f32, f16 or bf16",
-                 !is_real(n->in) ? "type" : !is_real(n->out) ? "out_type" : "param_type",
-                 cjk_type_name(!is_real(n->in) ? n->in : !is_real(n->out) ? n->out : n->param));
+    if (!is_real(n->in)) cjk_fail_type(x, call, "type", n->in, CJK_REALS);
+    else if (!is_real(n->out)) cjk_fail_type(x, call, "out_type", n->out, CJK_REALS);
+    else if (!is_real(n->param)) cjk_fail_type(x, call, "param_type", n->param, CJK_REALS);
+    else if (!(n->eps >= 0)) cjk_fail(x, CJ_EINVAL, call, "eps is %g; wants a number above 0, or 0 for 1e-5", n->eps);
+    if (cj_error_of(x)->status != CJ_OK) {
         cjk_failed(x);
         return;
     }
@@ -188,14 +189,6 @@ cj_rms_norm *cj_rms_norm_create(cj_device *dev, const cj_rms_norm_opts *opts)
 /* What the arguments of all three have. */
 typedef struct norm_args { cj_rows x, out; uint64_t rows, columns; cj_dptr weight, bias; } norm_args;
 
-static bool parameter_fits(cj_stream *s, const cjk_norm *n, bool wanted, cj_dptr at, const char *name, const char *call)
-{
-    if (!wanted || (at.addr && at.addr % cjk_size(n->param) == 0)) return true;
-    cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, wants memory aligned to %zu bytes", name,
-             (unsigned long long)at.addr, cjk_size(n->param));
-    return false;
-}
-
 static cj_status norm_launch(cj_stream *s, const cjk_norm *n, const norm_args *a, const char *call)
 {
     uint64_t rows = a->rows ? a->rows : 1, columns = a->columns ? a->columns : n->o.columns;
@@ -205,9 +198,9 @@ static cj_status norm_launch(cj_stream *s, const cjk_norm *n, const norm_args *a
                         (unsigned long long)columns, (unsigned long long)n->o.columns);
     if (!columns) return CJ_OK;
     if (!cjk_matrix_of(s, &a->x, rows, columns, cjk_size(n->in), "x", &x, call) ||
-        !cjk_matrix_of(s, &a->out, rows, columns, cjk_size(n->out), "out", &out, call) ||
-        !parameter_fits(s, n, n->weight, a->weight, "weight", call) ||
-        !parameter_fits(s, n, n->bias, a->bias, "bias", call)) return CJ_EINVAL;
+        !cjk_results_of(s, &a->out, rows, columns, cjk_size(n->out), &out, call) ||
+        !cjk_option_at(s, n->weight, a->weight, cjk_size(n->param), "weight", call) ||
+        !cjk_option_at(s, n->bias, a->bias, cjk_size(n->param), "bias", call)) return CJ_EINVAL;
     bool vectors = n->vectors.columns && cjk_fits_vectors(&x, rows, cjk_size(n->in)) &&
                    cjk_fits_vectors(&out, rows, cjk_size(n->out)) && (!n->weight || a->weight.addr % 16 == 0) &&
                    (!n->bias || a->bias.addr % 16 == 0);

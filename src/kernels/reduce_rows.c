@@ -181,8 +181,8 @@ static cj_status reduce_check(void *x, cjk_reduce *r, const char *call)
     if (r->out != r->wide) return cjk_fail(x, CJ_EINVAL, call, "atomic wants out_type to be wide, %s; it is %s",
                                            cjk_type_name(r->wide), cjk_type_name(r->out));
     if (!has_atomic(r->wide, (cj_combine_op)r->o.op))
-        return cjk_fail(x, CJ_ENOTSUP, call, "there is no atomic operation for op %d of %s", r->o.op,
-                        cjk_type_name(r->wide));
+        return cjk_fail(x, CJ_ENOTSUP, call, "there is no atomic operation for %s of %s",
+                        cj_enum_name("cj_combine_op", r->o.op), cjk_type_name(r->wide));
     return CJ_OK;
 }
 
@@ -209,6 +209,7 @@ cj_reduce *cj_reduce_create(cj_device *dev, const cj_reduce_opts *opts)
     }
     if (!r->o.atomic) write_reduce(m, names[REDUCE_END], &j, r->wide, r->out, false, false);
     cj_kernel_cache *cache = r->o.cache;
+    if (!cjk_join_fits(x, &r->code, r->o.function, r->wide, call)) return x;
     cjk_end(x, &r->code, r->o.atomic ? atomic_names : names, REDUCE_KERNELS, cache, r->o.in_flight,
             reduce_need(r, r->o.rows ? r->o.rows : 1, r->o.columns), call);
     r->o.module = NULL, r->o.function = NULL, r->o.cache = NULL;
@@ -244,9 +245,7 @@ cj_status cj_reduce_launch(cj_stream *s, cj_reduce *object, const cj_reduce_args
     if (rows > INT32_MAX) return cjk_fail(s, CJ_EINVAL, call, "%llu rows are more than a grid has blocks",
                                           (unsigned long long)rows);
     if (!cjk_matrix_of(s, &a->x, rows, a->columns, cjk_size(r->type), "x", &x, call)) return CJ_EINVAL;
-    if (!a->out.addr || a->out.addr % cjk_size(r->out))
-        return cjk_fail(s, CJ_EINVAL, call, "out is at 0x%llx, wants memory aligned to %zu bytes",
-                        (unsigned long long)a->out.addr, cjk_size(r->out));
+    if (!cjk_elements_at(s, a->out, cjk_size(r->out), "out", call)) return CJ_EINVAL;
     unsigned vectors = cjk_fits_vectors(&x, rows, cjk_size(r->type));
     if (r->o.atomic || pieces == 1)
         return reduce_enqueue(s, r, REDUCE_ONE + vectors, &x, rows, a->columns, piece, a->out);

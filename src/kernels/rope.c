@@ -118,7 +118,7 @@ cj_rope *cj_rope_create(cj_device *dev, const cj_rope_opts *opts)
     if (!cjk_options(x, call, &r->o, sizeof r->o, opts)) return cjk_failed(x), x;
     cj_type type = (cj_type)r->o.type;
     if (type != CJ_F32 && type != CJ_F16 && type != CJ_BF16)
-        cjk_fail(x, CJ_EINVAL, call, "type is %s; wants f32, f16 or bf16", cjk_type_name(type));
+        cjk_fail_type(x, call, "type", r->o.type, CJK_REALS);
     else if (!r->o.dim || r->o.dim % 2 || r->o.dim > ROPE_DIM_MOST)
         cjk_fail(x, CJ_EINVAL, call, "dim is %u; wants an even number from 2 to %d", r->o.dim, ROPE_DIM_MOST);
     if (cj_error_of(x)->status != CJ_OK) return cjk_failed(x), x;
@@ -135,14 +135,6 @@ cj_rope *cj_rope_create(cj_device *dev, const cj_rope_opts *opts)
     return x;
 }
 
-static bool rope_aligned(cj_stream *s, cj_dptr at, size_t bytes, const char *name, const char *call)
-{
-    if (at.addr && at.addr % bytes == 0) return true;
-    cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, wants memory aligned to %zu bytes", name,
-             (unsigned long long)at.addr, bytes);
-    return false;
-}
-
 cj_status cj_rope_launch(cj_stream *s, cj_rope *object, const cj_rope_args *a)
 {
     static const char call[] = "cj_rope_launch";
@@ -155,9 +147,9 @@ cj_status cj_rope_launch(cj_stream *s, cj_rope *object, const cj_rope_args *a)
         return cjk_fail(s, CJ_EINVAL, call,
                         "%llu tokens of %u heads; wants 1 to %d heads and at most 2147483647 tokens",
                         (unsigned long long)a->tokens, a->heads, ROPE_HEADS_MOST);
-    if (!rope_aligned(s, a->x, bytes, "x", call) || !rope_aligned(s, a->out, bytes, "out", call) ||
-        !rope_aligned(s, a->cosines, 4, "cosines", call) || !rope_aligned(s, a->sines, 4, "sines", call) ||
-        (r->o.positions && !rope_aligned(s, a->positions, 4, "positions", call))) return CJ_EINVAL;
+    if (!cjk_elements_at(s, a->x, bytes, "x", call) || !cjk_elements_at(s, a->out, bytes, "out", call) ||
+        !cjk_elements_at(s, a->cosines, 4, "cosines", call) || !cjk_elements_at(s, a->sines, 4, "sines", call) ||
+        !cjk_option_at(s, r->o.positions, a->positions, 4, "positions", call)) return CJ_EINVAL;
     int64_t head = a->head_stride ? a->head_stride : r->o.dim;
     int64_t token = a->token_stride ? a->token_stride : head * (int64_t)a->heads;
     int64_t out_head = a->out_head_stride ? a->out_head_stride : head;

@@ -141,7 +141,9 @@ static void scan_make(void *x, cjk_scan *r, const char *call)
         scan_write(part[i].m, r, i);
         scan_write(r->code.m, r, i);
     }
-    cj_status st = cj_object_fail_from(x, r->code.m, call);
+    cjk_join_fits(x, &r->code, r->o.function, r->wide, call);
+    cj_status st = cj_error_of(x)->status;
+    if (st == CJ_OK) st = cj_object_fail_from(x, r->code.m, call);
     for (unsigned i = 0; i < count && st == CJ_OK; i++) st = cj_object_fail_from(x, part[i].m, call);
     if (st == CJ_OK && cache) cjk_load_parts(cache, part, count);
     for (unsigned i = 0; i < count; i++) {
@@ -253,7 +255,7 @@ cj_status cj_scan_launch(cj_stream *s, cj_scan *object, const cj_scan_args *a)
         return cjk_fail(s, CJ_EINVAL, call, "%llu rows of %llu columns are more tiles than a grid has blocks",
                         (unsigned long long)rows, (unsigned long long)a->columns);
     if (!cjk_matrix_of(s, &a->x, rows, a->columns, cjk_size(r->type), "x", &x, call) ||
-        !cjk_matrix_of(s, &a->out, rows, a->columns, cjk_size(r->out), "out", &out, call)) return CJ_EINVAL;
+        !cjk_results_of(s, &a->out, rows, a->columns, cjk_size(r->out), &out, call)) return CJ_EINVAL;
     if (a->columns <= SCAN_SHORT_COLUMNS) {
         const cj_arg args[] = { cj_arg_ptr(x.data), cj_arg_i(x.stride), cj_arg_i(x.step), cj_arg_ptr(out.data),
                                 cj_arg_i(out.stride), cj_arg_i(out.step), cj_arg_u(a->columns) };

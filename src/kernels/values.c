@@ -29,6 +29,14 @@ const char *cjk_type_name(cj_type type)
     return e ? e->name : "another type";
 }
 
+cj_status cjk_fail_type(void *object, const char *call, const char *name, int32_t type, const char *wants)
+{
+    if (!type) return cjk_fail(object, CJ_EINVAL, call, "%s is not set; wants %s", name, wants);
+    if (!cjk_size((cj_type)type))
+        return cjk_fail(object, CJ_EINVAL, call, "%s %d is no type of elements; wants %s", name, type, wants);
+    return cjk_fail(object, CJ_EINVAL, call, "%s is %s; wants %s", name, cjk_type_name((cj_type)type), wants);
+}
+
 cj_type cjk_wide(cj_type type)
 {
     const struct element *e = row_of_element(type);
@@ -149,18 +157,24 @@ static bool is_floating(cj_type type) { return type == CJ_F32 || type == CJ_F64;
 
 cj_status cjk_check_join(void *object, const cjk_join_opts *o, const char *call)
 {
-    if (!cjk_size(o->type) || !cjk_size(o->out))
-        return cjk_fail(object, CJ_EINVAL, call,
-                        "%s %d is no type of elements; wants an integer of 8 to 64 bits, f16, bf16, "
-                        "f32 or f64",
-                        cjk_size(o->type) ? "out_type" : "type", cjk_size(o->type) ? o->out : o->type);
+    if (!cjk_size(o->type)) return cjk_fail_type(object, call, "type", o->type, CJK_ELEMENTS);
+    if (!cjk_size(o->out)) return cjk_fail_type(object, call, "out_type", o->out, CJK_ELEMENTS);
     if (cjk_size(o->wide) < 4)
-        return cjk_fail(object, CJ_EINVAL, call, "wide is %s; wants f32, f64 or an integer of 32 or 64 bits",
-                        cjk_type_name(o->wide));
+        return cjk_fail_type(object, call, "wide", o->wide, "f32, f64 or an integer of 32 or 64 bits");
     if (!o->function != !o->module)
         return cjk_fail(object, CJ_EINVAL, call, "%s is NULL", o->module ? "function" : "module");
     if (o->function) return CJ_OK;
-    if (o->op < CJ_COMBINE_ADD || o->op > CJ_COMBINE_XOR || (o->op >= CJ_COMBINE_AND && is_floating(o->wide)))
-        return cjk_fail(object, CJ_EINVAL, call, "op %d does not join values of %s", o->op, cjk_type_name(o->wide));
+    if (o->op < CJ_COMBINE_ADD || o->op > CJ_COMBINE_XOR)
+        return cjk_fail(object, CJ_EINVAL, call, "there is no op %d; wants a cj_combine_op", o->op);
+    if (o->op >= CJ_COMBINE_AND && is_floating(o->wide))
+        return cjk_fail(object, CJ_EINVAL, call, "%s does not join values of %s; it wants wide to be an integer",
+                        cj_enum_name("cj_combine_op", o->op), cjk_type_name(o->wide));
     return CJ_OK;
+}
+
+bool cjk_join_fits(void *object, const cjk_code *c, const char *function, cj_type wide, const char *call)
+{
+    char wants[64];
+    snprintf(wants, sizeof wants, "two parameters and a result of %s", cjk_type_name(wide));
+    return cjk_function_fits(object, c, function, wants, call);
 }

@@ -97,6 +97,24 @@ static uint64_t product(int64_t a, uint64_t b)
     return __builtin_mul_overflow(size, b, &out) ? UINT64_MAX : out;
 }
 
+bool cjk_elements_at(cj_stream *s, cj_dptr at, size_t size, const char *name, const char *call)
+{
+    if (!at.addr) return cjk_fail(s, CJ_EINVAL, call, "%s has no memory", name), false;
+    if (at.addr % size == 0) return true;
+    cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, which is not aligned to its elements of %zu bytes", name,
+             (unsigned long long)at.addr, size);
+    return false;
+}
+
+bool cjk_option_at(cj_stream *s, bool option, cj_dptr at, size_t size, const char *name, const char *call)
+{
+    if (option) return cjk_elements_at(s, at, size, name, call);
+    if (!at.addr) return true;
+    cjk_fail(s, CJ_EINVAL, call,
+             "there is memory for %s, which the object was made without; set .%s = 1 in the options", name, name);
+    return false;
+}
+
 bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, const char *name,
                    cjk_matrix *out, const char *call)
 {
@@ -105,10 +123,7 @@ bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colum
     if (out->stride == CJ_ROWS_SAME) out->stride = 0;
     else if (!out->stride) out->stride = (int64_t)(out->step ? columns * (uint64_t)out->step : columns);
     if (!rows || !columns) return true;
-    if (!x->data.addr) return cjk_fail(s, CJ_EINVAL, call, "%s has no memory", name), false;
-    if (x->data.addr % size)
-        return cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, which is not aligned to its elements of %zu bytes", name,
-                        (unsigned long long)x->data.addr, size), false;
+    if (!cjk_elements_at(s, x->data, size, name, call)) return false;
     uint64_t down = product(out->stride, rows - 1), along = product(out->step, columns - 1);
     if (down > INT64_MAX / 32 || along > INT64_MAX / 32)
         return cjk_fail(s, CJ_EINVAL, call,
@@ -118,6 +133,16 @@ bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colum
                         (long long)out->step),
                false;
     return true;
+}
+
+bool cjk_results_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, cjk_matrix *out,
+                    const char *call)
+{
+    bool one_row = x->stride == CJ_ROWS_SAME && rows > 1, one_column = x->step == CJ_ROWS_SAME && columns > 1;
+    if (!one_row && !one_column) return cjk_matrix_of(s, x, rows, columns, size, "out", out, call);
+    cjk_fail(s, CJ_EINVAL, call, "out: a %s of CJ_ROWS_SAME puts all %s in one place; it is for what is read",
+             one_row ? "stride" : "step", one_row ? "rows" : "columns");
+    return false;
 }
 
 cj_status cjk_launch(cj_stream *s, const cjk_code *c, unsigned i, const uint32_t grid[3], uint32_t threads,

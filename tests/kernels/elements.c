@@ -46,7 +46,7 @@ static void ropes(void)
                            .heads = cases[k].heads,
                            .cosines = cosines.data,
                            .sines = sines.data,
-                           .positions = places.data,
+                           .positions = cases[k].positions ? places.data : (cj_dptr){ 0 },
                            .first = 4 };
         if (!kb_is_ok(kb_s[0], cj_rope_launch(kb_s[0], o, &a), "rope") || !kb_get(&out)) worst = INFINITY;
         for (size_t t = 0; t < TOKENS; t++)
@@ -186,10 +186,11 @@ static void expression(void)
     o = cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_S16, CJ_BF16 }, .out_type = CJ_F64,
                                                      .module = m, .function = "affine"));
     tap_is_int(cj_error_of(o)->status, CJ_EPTX, "a function with other parameters: %s", cj_error_of(o)->message);
+    tap_has_str(cj_error_of(o)->message, "wants parameters of s32, f32, and one result", "those that fit are named");
     cj_elementwise_free(o);
     o = cj_elementwise_create(kb_dev,
                               CJ_ELEMENTWISE(.inputs = 1, .types = { CJ_S32 }, .activation = CJ_ACTIVATION_RELU));
-    tap_has_str(cj_error_of(o)->message, "input 0 is s32; an activation wants f32, f16 or bf16", "%s",
+    tap_has_str(cj_error_of(o)->message, "types[0] is s32; wants f32, f16 or bf16 for an activation", "%s",
                 cj_error_of(o)->message);
     cj_elementwise_free(o);
     cj_ptx_free(m);

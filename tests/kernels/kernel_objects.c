@@ -2,6 +2,7 @@
  * once, workspace, what is shared, and what errors say. */
 #include "tests/kernels/kernels_bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,14 +101,14 @@ static void wrong_options(void)
     } cases[] = {
         { NULL, CJ_EINVAL, "the options are NULL" },
         { &(const cj_reduce_opts){ .type = CJ_F32 }, CJ_EINVAL, "size is 0" },
-        { &defaults, CJ_EINVAL, "type 0 is no type of elements" },
-        { CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_XOR), CJ_EINVAL, "op 6 does not join values of f32" },
-        { CJ_REDUCE(.type = CJ_F32, .op = 99), CJ_EINVAL, "op 99" },
+        { &defaults, CJ_EINVAL, "type is not set; wants an integer of 8 to 64 bits, f16, bf16, f32 or f64" },
+        { CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_XOR), CJ_EINVAL, "CJ_COMBINE_XOR does not join values of f32" },
+        { CJ_REDUCE(.type = CJ_F32, .op = 99), CJ_EINVAL, "there is no op 99" },
         { CJ_REDUCE(.type = CJ_F32, .wide = CJ_F16), CJ_EINVAL, "wide is f16" },
         { CJ_REDUCE(.type = CJ_F32, .out_type = CJ_PRED), CJ_EINVAL, "out_type 1" },
         { CJ_REDUCE(.type = CJ_F32, .function = "f"), CJ_EINVAL, "module is NULL" },
         { CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_MAX, .atomic = 1), CJ_ENOTSUP,
-          "no atomic operation for op 3 of f32" },
+          "no atomic operation for CJ_COMBINE_MAX of f32" },
         { CJ_REDUCE(.type = CJ_F16, .atomic = 1), CJ_EINVAL, "atomic wants out_type to be wide, f32; it is f16" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -123,7 +124,11 @@ static void wrong_options(void)
     cj_val a = cj_param(f, "a", CJ_F32);
     cj_return_value(f, a);
     r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = CJ_F32, .module = m, .function = "f"));
-    says(r, CJ_EPTX, "f");
+    says(r, CJ_EPTX, "cj_reduce_create: the function f does not fit (cj_call: f has 1 parameter, the call gives 2); "
+                     "wants two parameters and a result of f32");
+    cj_scan *c = cj_scan_create(kb_dev, CJ_SCAN(.type = CJ_F32, .module = m, .function = "f"));
+    says(c, CJ_EPTX, "cj_scan_create: the function f does not fit");
+    cj_scan_free(c);
     tap_is_int(cj_reduce_launch(kb_s[0], r, &(cj_reduce_args){ .columns = 1 }), CJ_EPTX,
                "a failed object fails with its failure");
     says(kb_s[0], CJ_EPTX, "f");
@@ -144,7 +149,7 @@ static void wrong_arguments(void)
         { { .x = { { 0 }, 0, 0 }, .columns = 3, .out = x.data }, "x has no memory" },
         { { .x = { cj_offset(x.data, 2), 0, 0 }, .columns = 3, .out = x.data },
           "is not aligned to its elements of 4 bytes" },
-        { { .x = { x.data, 0, 0 }, .columns = 3 }, "out is at 0x0" },
+        { { .x = { x.data, 0, 0 }, .columns = 3 }, "out has no memory" },
         { { .x = { x.data, 0, 0 }, .columns = COLUMNS, .out = x.data },
           "this launch needs a workspace of 256 bytes, and the object has pieces of 0" },
         { { .x = { x.data, 0, 0 }, .columns = COLUMNS, .out = x.data, .workspace = { x.data, 8 } },
@@ -183,6 +188,103 @@ static void wrong_arguments(void)
     kb_drop(&x);
 }
 
+static void end_softmax(void *object) { cj_softmax_free(object); }
+static void end_layer_norm(void *object) { cj_layer_norm_free(object); }
+static void end_rope(void *object) { cj_rope_free(object); }
+static void end_argmax(void *object) { cj_argmax_free(object); }
+static void end_elementwise(void *object) { cj_elementwise_free(object); }
+
+static void wrong_options_of_rows(void)
+{
+    const struct { void *object; void (*end)(void *object); const char *says;
+    } cases[] = {
+        { cj_softmax_create(kb_dev, CJ_SOFTMAX(.columns = 8)), end_softmax, "type is not set; wants f32, f16 or bf16" },
+        { cj_softmax_create(kb_dev, CJ_SOFTMAX(.type = 99)), end_softmax, "type 99 is no type of elements" },
+        { cj_softmax_create(kb_dev, CJ_SOFTMAX(.type = CJ_F32, .out_type = CJ_S8)), end_softmax, "out_type is s8" },
+        { cj_layer_norm_create(kb_dev, CJ_LAYER_NORM(.type = CJ_F32, .param_type = CJ_F64)), end_layer_norm,
+          "param_type is f64" },
+        { cj_layer_norm_create(kb_dev, CJ_LAYER_NORM(.type = CJ_F32, .eps = -1)), end_layer_norm,
+          "eps is -1; wants a number above 0, or 0 for 1e-5" },
+        { cj_layer_norm_create(kb_dev, CJ_LAYER_NORM(.type = CJ_F32, .eps = NAN)), end_layer_norm, "eps is nan" },
+        { cj_rope_create(kb_dev, CJ_ROPE(.dim = 8)), end_rope, "type is not set" },
+        { cj_rope_create(kb_dev, CJ_ROPE(.type = CJ_F32, .dim = 3)), end_rope, "dim is 3" },
+        { cj_argmax_create(kb_dev, CJ_ARGMAX(.least = 1)), end_argmax, "type is not set; wants an integer" },
+        { cj_argmax_create(kb_dev, CJ_ARGMAX(.type = CJ_F32, .index_type = CJ_F32)), end_argmax,
+          "index_type is f32; wants an integer of 32 or 64 bits" },
+        { cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 0)), end_elementwise,
+          "0 inputs and 0 numbers; an activation has one or two inputs" },
+        { cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_F32 })), end_elementwise,
+          "types[1] is not set" },
+        { cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 1, .types = { CJ_F32 }, .out_type = 99)),
+          end_elementwise, "out_type 99 is no type of elements" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        says(cases[i].object, CJ_EINVAL, cases[i].says);
+        cases[i].end(cases[i].object);
+    }
+}
+
+/* A launch on the first stream has failed. */
+static void launch_says(cj_status status, const char *part)
+{
+    tap_is_int(status, CJ_EINVAL, "%s", part);
+    says(kb_s[0], CJ_EINVAL, part);
+    cj_error_clear(kb_s[0]);
+}
+
+static void wrong_arguments_of_rows(void)
+{
+    kb_memory m = kb_take(4096);
+    const cj_rows x = { m.data, 0, 0 }, odd = { cj_offset(m.data, 2), 0, 0 };
+    cj_layer_norm *plain = cj_layer_norm_create(kb_dev, CJ_LAYER_NORM(.type = CJ_F32)),
+                  *both = cj_layer_norm_create(kb_dev, CJ_LAYER_NORM(.type = CJ_F32, .weight = 1, .bias = 1));
+    const struct { cj_layer_norm *norm; cj_layer_norm_args a; const char *says;
+    } norms[] = {
+        { plain, { .x = x, .out = { { 0 }, 0, 0 }, .columns = 8 }, "out has no memory" },
+        { plain, { .x = x, .out = odd, .columns = 8 }, "is not aligned to its elements of 4 bytes" },
+        { plain, { .x = x, .out = { m.data, CJ_ROWS_SAME, 0 }, .rows = 2, .columns = 8 },
+          "out: a stride of CJ_ROWS_SAME puts all rows in one place" },
+        { plain, { .x = x, .out = { m.data, 0, CJ_ROWS_SAME }, .columns = 8 },
+          "out: a step of CJ_ROWS_SAME puts all columns in one place" },
+        { plain, { .x = x, .out = x, .columns = 8, .weight = m.data },
+          "there is memory for weight, which the object was made without; set .weight = 1 in the options" },
+        { plain, { .x = x, .out = x, .columns = 8, .bias = m.data }, "set .bias = 1 in the options" },
+        { both, { .x = x, .out = x, .columns = 8, .bias = m.data }, "weight has no memory" },
+        { both, { .x = x, .out = x, .columns = 8, .weight = m.data, .bias = odd.data },
+          "is not aligned to its elements of 4 bytes" },
+    };
+    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++)
+        launch_says(cj_layer_norm_launch(kb_s[0], norms[i].norm, &norms[i].a), norms[i].says);
+    cj_layer_norm_free(plain), cj_layer_norm_free(both);
+
+    cj_rope *first = cj_rope_create(kb_dev, CJ_ROPE(.type = CJ_F32, .dim = 8)),
+            *given = cj_rope_create(kb_dev, CJ_ROPE(.type = CJ_F32, .dim = 8, .positions = 1));
+    cj_rope_args r = { .x = m.data, .out = m.data, .tokens = 1, .heads = 1, .cosines = m.data };
+    launch_says(cj_rope_launch(kb_s[0], first, &r), "sines has no memory");
+    r.sines = m.data;
+    launch_says(cj_rope_launch(kb_s[0], given, &r), "positions has no memory");
+    r.positions = m.data;
+    launch_says(cj_rope_launch(kb_s[0], first, &r), "there is memory for positions");
+    cj_rope_free(first), cj_rope_free(given);
+
+    cj_argmax *g = cj_argmax_create(kb_dev, CJ_ARGMAX(.type = CJ_F32));
+    launch_says(cj_argmax_launch(kb_s[0], g, &(cj_argmax_args){ .x = x, .out = cj_offset(m.data, 4), .columns = 8 }),
+                "is not aligned to its elements of 8 bytes");
+    cj_argmax_free(g);
+    cj_scan *c = cj_scan_create(kb_dev, CJ_SCAN(.type = CJ_F32));
+    launch_says(cj_scan_launch(kb_s[0], c, &(cj_scan_args){ .x = x, .out = { m.data, CJ_ROWS_SAME, 0 }, .rows = 2,
+                                                            .columns = 8 }), "out: a stride of CJ_ROWS_SAME");
+    cj_scan_free(c);
+    cj_elementwise *e = cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 1, .types = { CJ_F32 }));
+    launch_says(cj_elementwise_launch(kb_s[0], e, &(cj_elementwise_args){ .in = { x }, .columns = 8 }),
+                "out has no memory");
+    tap_ok(kb_is_ok(kb_s[0], cj_elementwise_launch(kb_s[0], e, &(cj_elementwise_args){
+                          .in = { x }, .out = { m.data, CJ_ROWS_SAME, CJ_ROWS_SAME }, .columns = 1 }),
+             "one element"), "CJ_ROWS_SAME for one element");
+    cj_elementwise_free(e);
+    kb_drop(&m);
+}
+
 int main(void)
 {
     kb_open();
@@ -190,5 +292,7 @@ int main(void)
     shared();
     wrong_options();
     wrong_arguments();
+    wrong_options_of_rows();
+    wrong_arguments_of_rows();
     return kb_close();
 }
