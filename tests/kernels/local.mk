@@ -8,6 +8,18 @@ fault_tests += %D%/fault_kernels
 EXTRA_DIST += %D%/work_kernels.c
 sh_tests += %D%/kernels_exports.sh
 
+# The figures in docs/kernels.md and docs/performance.md.  BENCH: outputs of bench/kernels on a GPU, recorded first.
+sh_tests += %D%/figures_document.sh
+EXTRA_DIST += %D%/figures_document.awk %D%/figures_record.awk tests/oracle/kernel_speed.txt
+BENCH =
+.PHONY: kernels-doc
+kernels-doc:
+	@export top_srcdir=$(top_srcdir); make_figures='$(SHELL) $(top_srcdir)/%D%/figures_document.sh'; \
+	test -z '$(BENCH)' || { $$make_figures record $(BENCH) >figures.new && mv figures.new $(top_srcdir)/tests/oracle/kernel_speed.txt; } && \
+	for name in kernels performance; do \
+	  $$make_figures print $(top_srcdir)/docs/$$name.md >figures.new && mv figures.new $(top_srcdir)/docs/$$name.md || exit 1; \
+	done
+
 check_LIBRARIES += %D%/libkernelsbench.a
 tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.h
 kernels_ldadd = %D%/libkernelsbench.a tests/libtest.a $(libcujit_kernels) -lm
