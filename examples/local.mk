@@ -20,6 +20,7 @@ example_programs = \
 	%D%/scratch_memory \
 	%D%/tasks \
 	%D%/tasks_pull \
+	%D%/tile_product \
 	%D%/timeline \
 	%D%/trace \
 	%D%/transformer \
@@ -46,6 +47,7 @@ examples_scratch_memory_LDADD = $(libcujit)
 examples_saxpy_LDADD = $(libcujit) -lm
 examples_tasks_LDADD = $(libcujit)
 examples_tasks_pull_LDADD = $(libcujit)
+examples_tile_product_LDADD = $(libcujit)
 examples_timeline_LDADD = $(libcujit)
 examples_trace_LDADD = $(libcujit)
 examples_transformer_LDADD = $(libcujit_kernels) -lm

@@ -30,6 +30,9 @@ block() { missing_lines "$2" "$3" "$4" >"$tap_work/out"; result_empty "$1" "$tap
 
 block 'the README program is examples/hello.c' README.md 'written while the program runs' examples/hello.c
 block 'the README lines for PTX text are in ptx_to_driver.c' README.md 'const char *ptx;' tests/driver/ptx_to_driver.c
+for first in 'cj_ring_begin(f, t->barriers' 'cj_ring_wait_full(f, &ring)'; do
+    block "docs/kernels.md quotes examples/tile_product.c: $first" docs/kernels.md "$first" examples/tile_product.c
+done
 block 'the lines of docs/mathematics.md are in typed_functions.c' docs/mathematics.md 'cj_math_sincos' \
     tests/math/typed_functions.c
 
