@@ -105,7 +105,10 @@ if cmake --version >/dev/null 2>&1; then
         cmake -S "$source/tests/build/cmake" -B "$folder" -Dcujit_DIR="$destdir$libdir/cmake/cujit" \
             -DSOURCE="$source" -DOLDER=0.1 -DNEWER=0.999 "$@" && cmake --build "$folder" && "$folder/user"
     }
-    [ ! -e "$destdir$libdir/libcujit.so" ] || try 'a CMake project with cujit::cujit' cmake_program cmake
+    if [ -e "$destdir$libdir/libcujit.so" ]; then
+        try 'a CMake project with cujit::cujit' cmake_program cmake
+        try 'a CMake project with cujit::kernels' cmake_program cmake_kernels -DKERNELS=ON
+    fi
     if [ -e "$destdir$libdir/libcujit.a" ]; then
         try 'a CMake project with cujit::sim' cmake_program cmake_sim -DINSIDE=ON
         try 'a CMake project with the static libraries' \
