@@ -119,7 +119,7 @@ bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const 
 bool cjk_function_fits(void *object, const cjk_code *c, const char *function, const char *wants, const char *call)
 {
     const cj_error *e = cj_error_of(c->m);
-    if (!function || e->status != CJ_EPTX) return true;
+    if (!function || (e->status != CJ_EPTX && e->status != CJ_EINVAL)) return true;
     const char *why = strstr(e->message, e->call); /* without the place, which is in this library */
     cjk_fail(object, CJ_EPTX, call, "the function %s does not fit (%s); wants %s", function, why ? why : e->message,
              wants);

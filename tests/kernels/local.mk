@@ -11,6 +11,7 @@ sh_tests += %D%/kernels_exports.sh
 # The figures in docs/kernels.md and docs/performance.md.  BENCH: outputs of bench/kernels on a GPU, recorded first.
 sh_tests += %D%/figures_document.sh
 EXTRA_DIST += %D%/figures_document.awk %D%/figures_record.awk tests/oracle/kernel_speed.txt
+CLEANFILES += figures.new
 BENCH =
 .PHONY: kernels-doc
 kernels-doc:
