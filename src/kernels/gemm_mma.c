@@ -76,6 +76,8 @@ void cjk_gemm_mma_sizes(cjk_gemm_variant *v)
 static void units_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
 {
     uint32_t in_unit = elements_of(o, UNIT), units = o->side / in_unit;
+    cj_comment(f, o->which == CJK_GEMM_A ? "The thread's first unit of A, and its place in a stage"
+                                         : "The same of B");
     if (o->next == CJK_K_NEXT) {
         cj_val unit = cj_and(f, k->t, 3), row = cj_shr(f, k->t, 2);
         cj_val permuted = cj_xor(f, unit, cj_and(f, cj_shr(f, row, 1), 3));
@@ -110,6 +112,7 @@ static cj_val bytes_inside(cj_fn *f, const mma_operand *o, cj_val position, cj_v
 static void copy_units(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_val stage)
 {
     uint32_t in_unit = elements_of(o, UNIT), in_stage = elements_of(o, K_BYTES), units = o->side / in_unit;
+    cj_comment(f, o->which == CJK_GEMM_A ? "Copy units of A to a stage" : "Copy units of B to the stage");
     cj_val to = cj_add(f, stage, o->to), from = o->from, size = k->p.size[o->which];
     bool by_rows = o->next == CJK_K_NEXT;
     uint32_t rows = by_rows ? o->threads / 4 : o->threads / units, pitch = by_rows ? K_BYTES : units * UNIT;
@@ -134,6 +137,8 @@ static void copy_units(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_v
 static void words_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
 {
     uint32_t in_word = elements_of(o, WORD), rows = o->threads / 16;
+    cj_comment(f, o->which == CJK_GEMM_A ? "The thread's first word of A, and the places of its words in a stage"
+                                         : "The same of B");
     o->outer_first = cj_lt(f, cj_abs(f, cj_bits(f, CJ_S64, o->by_outer)), cj_abs(f, cj_bits(f, CJ_S64, o->by_k)));
     cj_val low = cj_and(f, k->t, o->side - 1), high = cj_shr(f, k->t, bits_below(o->side));
     cj_val row = cj_select(f, o->outer_first, low, cj_shr(f, k->t, 4));
@@ -159,6 +164,8 @@ static void load_words(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_v
 {
     static const char *const loads[] = { [1] = "ld.global.u8", [2] = "ld.global.u16", [4] = "ld.global.u32" };
     uint32_t in_word = elements_of(o, WORD);
+    cj_comment(f, o->which == CJK_GEMM_A ? "Load the elements of A for the next stage"
+                                         : "Load the elements of B for the next stage");
     cj_val from = o->from, size = k->p.size[o->which];
     cj_val left = cj_sub(f, cj_max(f, k->p.k, o->position), o->position), room = cj_let(f, CJ_U32, left);
     for (uint32_t i = 0; i < WORDS; i++) {
@@ -194,6 +201,7 @@ static cj_val word_of(cj_fn *f, uint32_t in_word, const cj_val e[WORD])
 
 static void store_words(cj_fn *f, const mma_operand *o, cj_val stage, cj_val element[WORDS][WORD])
 {
+    cj_comment(f, o->which == CJK_GEMM_A ? "Store the words of A in the stage" : "Store the words of B in the stage");
     for (uint32_t i = 0; i < WORDS; i++) {
         cj_val word = word_of(f, elements_of(o, WORD), element[i]), at = cj_add(f, stage, o->place[i]);
         cj_ins(f, "st.shared.b32", cj_mem(f, at, o->base), word);
@@ -247,6 +255,7 @@ static void multiply_stage(cj_fn *f, const mma_kernel *k, cj_val stage)
 {
     cj_val a[STEPS][BLOCKS_MOST], b[STEPS][N8 / 2];
     bool promote = k->g->o.promote;
+    cj_comment(f, promote ? "Multiply the stage, and add its products to the sums in f32" : "Multiply the stage");
     for (uint32_t s = 0; s < STEPS; s++) {
         for (uint32_t i = 0; i < k->m16; i++) a[s][i] = fragment_of(f, k, &k->o[CJK_GEMM_A], i, s, stage);
         for (uint32_t j = 0; j < N8 / 2; j++) b[s][j] = fragment_of(f, k, &k->o[CJK_GEMM_B], j, s, stage);
@@ -274,12 +283,16 @@ static void run_units(cj_fn *f, const mma_kernel *k, cj_val rounds)
 {
     uint32_t stage = (k->v->rows + k->v->columns) * K_BYTES, all = STAGES * stage;
     cj_val full = cj_let(f, CJ_U32, 0), empty = cj_let(f, CJ_U32, (STAGES - 1) * stage);
+    cj_name(f, full, "full_stage");
+    cj_name(f, empty, "empty_stage");
+    cj_comment(f, "Begin the copies of the first stages");
     for (uint32_t s = 0; s < STAGES - 1; s++) {
         cj_val to = cj_add(f, k->shared, s * stage);
         for (int i = 0; i < 2; i++) copy_units(f, k, &k->o[i], to);
         cj_async_commit(f);
     }
     cj_for(f, 0, rounds, 1);
+        cj_comment(f, "A stage is full, and all threads have left the one before, which is filled again");
         cj_async_wait(f, STAGES - 2);
         cj_block_sync(f);
         cj_val to = cj_add(f, k->shared, empty);
@@ -300,6 +313,7 @@ static void run_words(cj_fn *f, const mma_kernel *k, cj_val rounds)
 {
     uint32_t stage = (k->v->rows + k->v->columns) * K_BYTES;
     cj_val element[2][WORDS][WORD], full = cj_let(f, CJ_U32, 0);
+    cj_name(f, full, "full_stage");
     for (int i = 0; i < 2; i++) {
         uint32_t in_word = elements_of(&k->o[i], WORD);
         for (uint32_t w = 0; w < WORDS; w++)
@@ -331,6 +345,14 @@ static void mma_operand_begin(cj_fn *f, mma_kernel *k, int which, uint32_t base)
     o->by_batch = cjk_gemm_bytes(f, k->p.by_batch[which], x->type);
 }
 
+/* Names of where the thread's next units or words come from. */
+static void name_source(cj_fn *f, const mma_operand *o)
+{
+    bool a = o->which == CJK_GEMM_A;
+    cj_name(f, o->from, a ? "a_from" : "b_from");
+    cj_name(f, o->position, a ? "a_k" : "b_k");
+}
+
 /* The tile and batch of this block: sums, then the end.  Its threads have left shared memory of the batch before. */
 static void mma_tile(cj_fn *f, mma_kernel *k, cj_val batch)
 {
@@ -341,13 +363,17 @@ static void mma_tile(cj_fn *f, mma_kernel *k, cj_val batch)
         if (k->plain) words_begin(f, k, &k->o[i], memory);
         else units_begin(f, k, &k->o[i], memory);
     }
+    for (int i = 0; i < 2; i++) name_source(f, &k->o[i]);
     for (uint32_t i = 0; i < k->m16 * N8; i++) {
         k->acc[i] = cj_mma_accumulators(f, &k->shape);
+        cj_name(f, k->acc[i], "sum");
         cj_assign_all(f, k->acc[i], cj_imm_bits(f, sum, 0));
     }
     cj_val more = cj_add(f, k->p.k, in_stage - 1), rounds = cj_let(f, CJ_U32, cj_shr(f, more, bits_below(in_stage)));
+    cj_name(f, rounds, "rounds");
     if (k->plain) run_words(f, k, rounds);
     else run_units(f, k, rounds);
+    cj_comment(f, "Store the sums: all of them through shared memory");
     cj_block_sync(f);
     cjk_gemm_chunk c = { .shared = k->shared, .rows = side, .columns = side, .threads = k->v->threads, .thread = k->t };
     cj_val row, column, at[4];
@@ -376,6 +402,7 @@ void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
                               .b = g->mma[CJK_GEMM_B], .d = g->wide == CJ_F32 ? CJ_MMA_F32 : CJ_MMA_S32 };
     cj_fn_max_threads(f, v->threads, 1, 1);
     cjk_gemm_params_begin(f, g, epilogue, &k.p);
+    cj_comment(f, "The places of the warp's fragments in a stage");
     k.shared = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, 1024));
     k.t = cj_thread_id(f, CJ_X);
     cj_val warp, row, column;
@@ -385,12 +412,18 @@ void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
     for (int i = 0; i < 2; i++) mma_operand_begin(f, &k, i, i == CJK_GEMM_A ? 0 : side * K_BYTES);
     fragments_begin(f, &k, &k.o[CJK_GEMM_A], k.warp_row);
     fragments_begin(f, &k, &k.o[CJK_GEMM_B], k.warp_column);
+    cj_name(f, k.warp_row, "warp_row");
+    cj_name(f, k.warp_column, "warp_column");
+    cj_comment(f, "The tile of the block, and its products one after the other");
     cj_val tiles[2];
     for (int i = 0; i < 2; i++) tiles[i] = cj_shr(f, cj_add(f, k.p.size[i], side - 1), bits_below(side));
     cjk_gemm_tile(f, cj_block_id(f, CJ_X), tiles[CJK_GEMM_A], tiles[CJK_GEMM_B], &row, &column);
     k.o[CJK_GEMM_A].first = cj_mul(f, row, side);
     k.o[CJK_GEMM_B].first = cj_mul(f, column, side);
+    cj_name(f, k.o[CJK_GEMM_A].first, "tile_row");
+    cj_name(f, k.o[CJK_GEMM_B].first, "tile_column");
     cj_val batch = cj_for(f, cj_block_id(f, CJ_Y), k.p.batches, cj_grid_size(f, CJ_Y));
+        cj_name(f, batch, "batch");
         mma_tile(f, &k, batch);
     cj_end(f);
     cj_return(f);
