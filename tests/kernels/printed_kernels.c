@@ -79,7 +79,7 @@ static const printed all[] = {
       { "tile_row", "tile_column", "k_at", "sum_15", "a_ahead_0", "buffer" } },
     { CALLS_OF(gemm, gemm_mma),
       { "The places of the warp's fragments", "The thread's first unit of A", "Begin the copies", "Multiply the stage",
-        "Load the elements of A", "through shared memory" },
+        "Load elements of A", "through shared memory" },
       { "tile_row", "warp_column", "full_stage", "empty_stage", "a_from", "sum_3" } },
     { CALLS_OF(gemm, gemm_wgmma),
       { "Warpgroup 0 produces", "Copy 128 bytes of k", "The others consume", "Multiply a stage", "by the tensor map",
