@@ -391,15 +391,16 @@ void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention 
     c.params.query_offsets = c.params.key_offsets = (cj_val){ 0 };
     wgmma_begin(f, &c);
     cj_warpgroup_id(f, &warpgroup);
+    /* Consumers come first: as in gemm_wgmma.c, what is the same in a warp is in its registers then. */
+    cj_comment(f, "The warpgroups from 1 on consume: each has 64 queries of a tile");
+    cj_role_more(f, warpgroup, 1, c.s.groups, c.s.groups == 2 ? 240 : 160);
+        attention_consume(f, &c, warpgroup);
+    cj_end(f);
     cj_comment(f, "Warpgroup 0 produces: its first thread copies queries, keys and values");
     cj_role_fewer(f, warpgroup, 0, 1, c.s.groups == 2 ? 24 : 32);
         cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
             attention_produce(f, &c);
         cj_end(f);
-    cj_end(f);
-    cj_comment(f, "The others consume: each has 64 queries of a tile");
-    cj_role_more(f, warpgroup, 1, c.s.groups, c.s.groups == 2 ? 240 : 160);
-        attention_consume(f, &c, warpgroup);
     cj_end(f);
     cj_return(f);
 }

@@ -477,15 +477,17 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     /* One set of accumulators fits in what each thread begins with.  Registers are moved for two only, since the
      * driver's linker, which compiles many kernels at once, compiles none in which they are. */
     const bool moves = g->o.promote != 0;
+    /* Consumers come first.  Behind the producer's single thread ptxas would not know that the threads of a warp are
+     * together, and keep the ring and the matrices in registers of each thread, not of the warp. */
+    cj_comment(f, "Warpgroups 1 and 2 consume: each multiplies its part of a tile, and stores the sums");
+    if (moves) cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
+    else cj_if(f, cj_ne(f, warpgroup, 0));
+        consume(f, &k, warpgroup);
+    cj_end(f);
     cj_comment(f, "Warpgroup 0 produces: its first thread copies tiles of A and B");
     if (moves) cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
     else cj_if(f, cj_eq(f, warpgroup, 0));
         produce(f, &k);
-    cj_end(f);
-    cj_comment(f, "The others consume: each multiplies its part of a tile, and stores the sums");
-    if (moves) cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
-    else cj_if(f, cj_ne(f, warpgroup, 0));
-        consume(f, &k, warpgroup);
     cj_end(f);
     cj_return(f);
 }
