@@ -73,6 +73,7 @@ void cjk_attention_part(cj_fn *f, const cjk_attention *x, const cjk_attention_pa
 {
     *p = (cjk_part){ .type = x->type, .dim = x->o.dim, .causal = x->o.causal != 0, .scale = params->scale,
                      .c = params->c };
+    cj_comment(f, "The tile of queries: its head, its sequence, and the keys that it sees");
     cj_val first_q, first_k, head = cj_rem(f, of_all, params->heads), batch = cj_div(f, of_all, params->heads);
     sequence_of(f, params->query_offsets, batch, params->queries, &first_q, &p->queries);
     sequence_of(f, params->key_offsets, batch, params->keys, &first_k, &p->keys);
@@ -88,6 +89,11 @@ void cjk_attention_part(cj_fn *f, const cjk_attention *x, const cjk_attention_pa
     p->lse_wanted = cj_ne(f, cj_addr(f, params->lse.data), 0);
     cj_val last = cj_sub(f, cj_min(f, cj_add(f, p->first, tile), p->queries), 1);
     p->end = cj_let(f, CJ_S32, cj_max(f, cjk_attention_seen(f, p, last), 0));
+    cj_name(f, head, "head");
+    cj_name(f, kv_head, "kv_head");
+    cj_name(f, batch, "batch");
+    cj_name(f, p->first, "first_query");
+    cj_name(f, p->end, "end_of_keys");
 }
 
 void cjk_attention_block(cj_fn *f, const cjk_attention *x, uint32_t tile, cjk_part *p)
@@ -115,6 +121,7 @@ cj_val cjk_token_at(cj_fn *f, const cjk_tokens *t, cj_val index)
 
 cj_val cjk_attention_finish(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, cj_val l, cj_val writes)
 {
+    cj_comment(f, "The row's log-sum-exp, if it is wanted");
     cj_if(f, cj_and(f, p->lse_wanted, writes));
         cj_val log_l = cj_mul(f, cj_approx_log2(f, l), (float)M_LN2);
         cj_val at = cjk_token_at(f, &p->lse, row);

@@ -71,6 +71,7 @@ static void load_tile(cj_fn *f, const mma_code *c, const cjk_tokens *t, cj_val f
 
 static void bring_tile(cj_fn *f, const mma_code *c, const cjk_tokens *t, cj_val first, cj_val count, cj_val array)
 {
+    cj_comment(f, c->plain ? "Load a tile of tokens, element by element" : "Begin to copy a tile of tokens");
     if (c->plain) {
         load_tile(f, c, t, first, count, array);
         return;
@@ -100,6 +101,7 @@ static void multiply_pair(cj_fn *f, const mma_code *c, cj_val acc, size_t from, 
 static void multiply_keys(cj_fn *f, const mma_code *c, cj_val k_at)
 {
     cj_val matrices;
+    cj_comment(f, "The scores: queries times keys");
     cj_assign_all(f, c->score, cj_imm_f32(f, 0));
     for (uint32_t step = 0; step < c->padded / STEP; step++)
         for (uint32_t n = 0; n < CJK_MMA_KEYS / STEP; n++) {
@@ -111,6 +113,7 @@ static void multiply_keys(cj_fn *f, const mma_code *c, cj_val k_at)
 static void multiply_values(cj_fn *f, const mma_code *c, cj_val v_at)
 {
     cj_val matrices, pair[4];
+    cj_comment(f, "Add shares times values to the results");
     for (uint32_t step = 0; step < CJK_MMA_KEYS / STEP; step++) {
         for (size_t i = 0; i < 4; i++)
             pair[i] = cjk_pack_halves(f, c->p.type, cj_elem(f, c->score, 8 * step + 2 * i),
@@ -141,6 +144,8 @@ static void mma_begin(cj_fn *f, mma_code *c)
     cjk_own_rows_begin(f, &c->p, cj_mad(f, warp, STEP, first), column, &c->own);
     c->score = cj_regs(f, CJ_F32, SCORES);
     c->o = cj_regs(f, CJ_F32, c->padded / 2);
+    cj_name(f, c->score, "score");
+    cj_name(f, c->o, "result");
     cj_assign_all(f, c->o, cj_imm_f32(f, 0));
     bring_tile(f, c, &c->p.q, c->p.first, c->p.queries, c->q);
     cj_if(f, cj_gt(f, c->p.end, 0));
@@ -148,8 +153,11 @@ static void mma_begin(cj_fn *f, mma_code *c)
     cj_end(f);
     await_tiles(f, c);
     cj_val q_at = cj_mma_a_at(f, cj_mad(f, warp, STEP * c->pitch, c->q), c->pitch, 0, CJ_SWIZZLE_NONE);
-    for (uint32_t step = 0; step < c->padded / STEP; step++)
+    cj_comment(f, "The warp's queries as fragments");
+    for (uint32_t step = 0; step < c->padded / STEP; step++) {
         cj_matrix_load(f, 4, 0, cj_mem(f, q_at, step * STEP * 2), &c->fragments[step]);
+        cj_name(f, c->fragments[step], "query");
+    }
 }
 
 void cjk_attention_write_mma(cj_ptx *m, const char *name, const cjk_attention *x, bool plain)
@@ -165,6 +173,7 @@ void cjk_attention_write_mma(cj_ptx *m, const char *name, const cjk_attention *x
     cj_val v_at = cj_mma_a_at(f, c.v, c.pitch, 0, CJ_SWIZZLE_NONE); /* transposed, values lie as A does */
     cj_val seen_by_all = cj_let(f, CJ_S32, cjk_attention_seen(f, &c.p, c.p.first));
     cj_val key = cj_for(f, 0, c.p.end, CJK_MMA_KEYS);
+        cj_name(f, key, "key");
         await_tiles(f, &c);
         bring_tile(f, &c, &c.p.v, key, c.p.keys, c.v);
         multiply_keys(f, &c, k_at);

@@ -13,6 +13,10 @@ void cjk_own_rows_begin(cj_fn *f, const cjk_part *p, cj_val in_tile, cj_val colu
         own->l[r] = cj_let(f, CJ_F32, 0.0f);
         own->seen[r] = cj_let(f, CJ_S32, cjk_attention_seen(f, p, cj_add(f, own->row, 8 * r)));
     }
+    cj_name(f, own->row, "row");
+    cj_name(f, cj_vec_n(f, own->m, 2), "greatest");
+    cj_name(f, cj_vec_n(f, own->l, 2), "own_sum");
+    cj_name(f, cj_vec_n(f, own->seen, 2), "seen");
 }
 
 cj_val cjk_pack_halves(cj_fn *f, cj_type type, cj_val low, cj_val high)
@@ -22,6 +26,7 @@ cj_val cjk_pack_halves(cj_fn *f, cj_type type, cj_val low, cj_val high)
 
 void cjk_mask_scores(cj_fn *f, const cjk_own_rows *own, cj_val key, uint32_t keys, cj_val seen_by_all, cj_val score)
 {
+    cj_comment(f, "Mask the keys that a row does not see");
     cj_if(f, cj_gt(f, cj_add(f, key, keys), seen_by_all));
         cj_val from = cj_add(f, key, cj_bits(f, CJ_S32, own->column));
         cj_val left[2] = { cj_sub(f, own->seen[0], from), cj_sub(f, own->seen[1], from) };
@@ -51,6 +56,7 @@ void cjk_score_shares(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_v
 {
     unsigned count = (unsigned)cj_length_of(f, score);
     cj_val less[2];
+    cj_comment(f, "The greatest score of each row, and the shares 2^(c (score - greatest))");
     for (unsigned r = 0; r < 2; r++) {
         cj_val m = greatest_score(f, own, r, score, count);
         less[r] = cj_neg(f, cj_mul(f, m, p->c));
@@ -113,6 +119,7 @@ static cj_val inverse_of_row(cj_fn *f, const cjk_part *p, const cjk_own_rows *ow
 void cjk_divide_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o)
 {
     cj_val inverse[2];
+    cj_comment(f, "Divide the results by the sums");
     for (unsigned r = 0; r < 2; r++) {
         cj_val row = cj_add(f, own->row, 8 * r);
         inverse[r] = inverse_of_row(f, p, own, r, row, cj_lt(f, row, p->queries));
@@ -122,6 +129,7 @@ void cjk_divide_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, c
 
 void cjk_store_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o, bool pairs)
 {
+    cj_comment(f, "Divide the results by the sums, and store them");
     for (unsigned r = 0; r < 2; r++) {
         cj_val row = cj_add(f, own->row, 8 * r), inside = cj_lt(f, row, p->queries);
         cj_val inverse = inverse_of_row(f, p, own, r, row, inside);

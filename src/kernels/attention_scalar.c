@@ -21,6 +21,7 @@ typedef struct scalar_code {
 /* Fills an array with the tokens from `first` on, 0 behind token `count` and behind the head's last element. */
 static void fill_tile(cj_fn *f, const scalar_code *s, const cjk_tokens *t, cj_val first, cj_val count, cj_val array)
 {
+    cj_comment(f, "Fill shared memory with a tile of tokens, with 0 behind the last one");
     cj_val i = cj_for(f, s->thread, TILE_TOKENS * s->padded, CJK_ATTENTION_THREADS);
         cj_val row = cj_div(f, i, s->padded), column = cj_rem(f, i, s->padded);
         cj_val token = cj_add(f, first, cj_bits(f, CJ_S32, row)), v = cj_let(f, CJ_F32, 0.0f);
@@ -36,9 +37,11 @@ static void fill_tile(cj_fn *f, const scalar_code *s, const cjk_tokens *t, cj_va
 /* The thread's scores of the tile, masked. */
 static void own_scores(cj_fn *f, const scalar_code *s, cj_val key, cj_val seen, cj_val score[OWN_SCORES])
 {
+    cj_comment(f, "The thread's scores, masked");
     cj_val q = cj_let(f, CJ_U32, cj_mad(f, s->row, s->pitch * 4, s->q));
     cj_val k = cj_let(f, CJ_U32, cj_mad(f, s->c, s->pitch * 4, s->kv));
     for (int i = 0; i < OWN_SCORES; i++) score[i] = cj_let(f, CJ_F32, 0.0f);
+    cj_name(f, cj_vec_n(f, score, OWN_SCORES), "score");
     cj_for(f, 0, s->padded, WIDE);
         cj_val a = cj_def(f, "ld.shared.v4.f32", cj_mem(f, q, 0));
         for (int i = 0; i < OWN_SCORES; i++) {
@@ -59,10 +62,12 @@ static void own_scores(cj_fn *f, const scalar_code *s, cj_val key, cj_val seen, 
 /* Scores become shares, in shared memory; m, l and o are brought up to date. */
 static void own_shares(cj_fn *f, const scalar_code *s, const cj_val score[OWN_SCORES])
 {
+    cj_comment(f, "The greatest score, the shares, and the results so far in relation to it");
     cj_val m = cj_let(f, CJ_F32, s->m);
     for (int i = 0; i < OWN_SCORES; i++) cj_assign(f, m, cj_max(f, m, score[i]));
     for (int i = 1; i < SHARERS; i *= 2) cj_assign(f, m, cj_max(f, m, cj_shfl_xor(f, m, i)));
     cj_val factor = cj_approx_exp2(f, cj_mul(f, cj_sub(f, s->m, m), s->p.c));
+    cj_name(f, factor, "factor");
     cj_val at = cj_mad(f, cj_mad(f, s->row, TILE_TOKENS + WIDE, s->c), 4, s->shares);
     cj_assign(f, s->m, m);
     cj_assign(f, s->l, cj_mul(f, s->l, factor));
@@ -78,6 +83,7 @@ static void own_shares(cj_fn *f, const scalar_code *s, const cj_val score[OWN_SC
 /* o += shares * values. */
 static void add_values(cj_fn *f, const scalar_code *s)
 {
+    cj_comment(f, "Add the values, each times its share");
     cj_val share = cj_let(f, CJ_U32, cj_mad(f, s->row, (TILE_TOKENS + WIDE) * 4, s->shares));
     cj_val v = cj_let(f, CJ_U32, cj_mad(f, s->c, WIDE * 4, s->kv));
     cj_for(f, 0, TILE_TOKENS, 1);
@@ -95,6 +101,7 @@ static void store_row(cj_fn *f, const scalar_code *s)
 {
     cj_val row = cj_add(f, s->p.first, cj_bits(f, CJ_S32, s->row)), inside = cj_lt(f, row, s->p.queries);
     cj_val l = s->l;
+    cj_comment(f, "Divide the results by the sum, and store them");
     for (int i = 1; i < SHARERS; i *= 2) l = cj_add(f, l, cj_shfl_xor(f, l, i));
     cj_val writes = cj_and(f, inside, cj_eq(f, s->c, 0));
     cj_val inverse = cjk_attention_finish(f, &s->p, row, s->m, l, writes);
@@ -134,10 +141,16 @@ void cjk_attention_write_scalar(cj_ptx *m, const char *name, const cjk_attention
     s.m = cj_let(f, CJ_F32, cj_imm_bits(f, CJ_F32, CJK_ATTENTION_FLOOR));
     s.l = cj_let(f, CJ_F32, 0.0f);
     for (uint32_t g = 0; g < s.padded / WIDE / SHARERS; g++)
-        for (int e = 0; e < WIDE; e++) s.o[g][e] = cj_let(f, CJ_F32, 0.0f);
+        for (int e = 0; e < WIDE; e++) {
+            s.o[g][e] = cj_let(f, CJ_F32, 0.0f);
+            cj_name(f, s.o[g][e], "result");
+        }
+    cj_name(f, s.m, "greatest");
+    cj_name(f, s.l, "own_sum");
     cj_val seen = cj_let(f, CJ_S32, cjk_attention_seen(f, &s.p, cj_add(f, s.p.first, cj_bits(f, CJ_S32, s.row))));
     fill_tile(f, &s, &s.p.q, s.p.first, s.p.queries, s.q);
     cj_val key = cj_for(f, 0, s.p.end, TILE_TOKENS);
+        cj_name(f, key, "key");
         cj_block_sync(f); /* the values of the tile before are read, and with them the shares */
         fill_tile(f, &s, &s.p.k, key, s.p.keys, s.kv);
         cj_block_sync(f);

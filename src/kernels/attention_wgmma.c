@@ -104,29 +104,44 @@ static void load_stage(cj_fn *f, const wgmma_code *c, const cjk_part *p, int ope
     cj_ring_next(f, ring);
 }
 
+static void name_stages(cj_fn *f, const cj_ring *queries, const cj_ring *keys, const cj_ring *values)
+{
+    cj_name(f, queries->index, "query_stage");
+    cj_name(f, keys->index, "key_stage");
+    cj_name(f, values->index, "value_stage");
+}
+
 /* Keys are a tile ahead of values. */
 static void attention_produce(cj_fn *f, const wgmma_code *c)
 {
     cj_ring queries, keys, values;
     cjk_part p;
+    cj_comment(f, "The rings of queries, keys and values; the tiles of the block");
     for (int i = 0; i < 3; i++) cj_tma_prefetch(f, c->map[i]);
     cj_ring_begin(f, c->q_ring, QUERY_STAGES, &queries);
     cj_ring_begin(f, c->k_ring, c->s.stages, &keys);
     cj_ring_begin(f, c->v_ring, c->s.stages, &values);
     cj_val number = attention_first_tile(f, c);
+    name_stages(f, &queries, &keys, &values);
+    cj_name(f, number, "number");
     cj_loop(f);
         cj_break_unless(f, cj_lt(f, number, c->params.work));
         cj_val tiles = attention_tile_at(f, c, number, &p);
         cj_val token = cj_let(f, CJ_S32, cj_mul(f, cj_sub(f, tiles, 1), CJK_WGMMA_KEYS));
+        cj_name(f, tiles, "tiles_of_keys");
+        cj_name(f, token, "token");
+        cj_comment(f, "Copy the queries and the last keys");
         load_stage(f, c, &p, 0, &queries, p.first);
         load_stage(f, c, &p, 1, &keys, token);
         cj_loop(f);
             cj_break_unless(f, cj_gt(f, token, 0));
+            cj_comment(f, "Copy the keys before, and the values of these");
             cj_val before = cj_sub(f, token, CJK_WGMMA_KEYS);
             load_stage(f, c, &p, 1, &keys, before);
             load_stage(f, c, &p, 2, &values, token);
             cj_assign(f, token, before);
         cj_end(f);
+        cj_comment(f, "Copy the first values");
         load_stage(f, c, &p, 2, &values, token);
         attention_next_tile(f, c, number);
     cj_end(f);
@@ -148,6 +163,7 @@ typedef struct wgmma_consumer {
 /* Issues the scores of the queries and keys that the rings are at. */
 static void issue_scores(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 {
+    cj_comment(f, "Issue the scores: queries times keys");
     cj_wgmma_matrix q = w->q, k = w->k;
     q.low = cj_mad(f, w->queries.index, c->s.query_bytes / 16, w->q.low);
     k.low = cj_mad(f, w->keys.index, c->s.stage_bytes / 16, w->k.low);
@@ -164,6 +180,7 @@ static void issue_scores(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 /* Issues o += share * values of the stage that the ring is at, as soon as they are there. */
 static void issue_values(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 {
+    cj_comment(f, "Issue shares times values");
     cj_wgmma_matrix v = w->v;
     cj_ring_wait_full(f, &w->values);
     v.low = cj_mad(f, w->values.index, c->s.stage_bytes / 16, w->v.low);
@@ -203,7 +220,9 @@ static void pack_all_shares(cj_fn *f, const wgmma_code *c, const wgmma_consumer 
 static void consume_keys(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, const cjk_part *p, const cjk_own_rows *own,
                          cj_val tiles)
 {
+    cj_comment(f, "From the scores of the last keys to their shares");
     cj_val factor[2], left = cj_let(f, CJ_S32, cj_sub(f, tiles, 1));
+    cj_name(f, left, "left");
     cj_val key = cj_let(f, CJ_S32, cj_mul(f, left, CJK_WGMMA_KEYS));
     cj_val uniform = cj_add(f, p->first, cj_bits(f, CJ_S32, w->first));
     cj_val seen_by_all = cj_let(f, CJ_S32, cjk_attention_seen(f, p, uniform));
@@ -211,6 +230,8 @@ static void consume_keys(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, const
     cjk_score_shares(f, p, own, w->score, NULL);
     pack_all_shares(f, c, w);
     cj_assign_all(f, w->o, cj_imm_f32(f, 0));
+    cj_name(f, key, "key");
+    cj_comment(f, "The keys before, tile by tile");
     cj_loop(f);
         cj_break_unless(f, cj_gt(f, left, 0));
         issue_both(f, c, w);
@@ -232,6 +253,7 @@ static void store_results_by_map(cj_fn *f, const wgmma_code *c, const wgmma_cons
 {
     cj_val barrier = cj_add(f, w->group, RESULTS_FIRST), row = cj_add(f, p->first, cj_bits(f, CJ_S32, w->first));
     cj_val from = cj_mad(f, w->group, GROUP_BYTES, c->out);
+    cj_comment(f, "Store the results by the tensor map, through shared memory");
     cj_bulk_wait_read_if(f, w->stores, 0);
     cj_named_barrier_sync(f, barrier, GROUP_THREADS);
     for (uint32_t i = 0; i < c->s.chunks; i++)
@@ -262,6 +284,8 @@ static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
     cjk_part p;
     cjk_own_rows own;
     cj_val number = attention_first_tile(f, c);
+    cj_name(f, number, "number");
+    cj_comment(f, "The first scores of the block");
     cj_ring_wait_full(f, &w->queries);
     cj_ring_wait_full(f, &w->keys);
     issue_scores(f, c, w);
@@ -274,6 +298,7 @@ static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
         release_stage(f, w, &w->queries);
         attention_next_tile(f, c, number);
         cj_val more = cj_lt(f, number, c->params.work);
+        cj_comment(f, "The last values, beside the first scores of the next tile");
         cj_if(f, more);
             cj_ring_wait_full(f, &w->queries);
             issue_both(f, c, w);
@@ -309,6 +334,11 @@ static void attention_consume(cj_fn *f, const wgmma_code *c, cj_val warpgroup)
     cj_ring_begin(f, c->q_ring, QUERY_STAGES, &w.queries);
     cj_ring_begin(f, c->k_ring, c->s.stages, &w.keys);
     cj_ring_begin(f, c->v_ring, c->s.stages, &w.values);
+    name_stages(f, &w.queries, &w.keys, &w.values);
+    cj_name(f, w.group, "group");
+    cj_name(f, w.score, "score");
+    cj_name(f, w.share, "share");
+    cj_name(f, w.o, "result");
     cj_if(f, last);
         cj_named_barrier_arrive(f, cj_imm_i(f, TURN_FIRST), TURN_BOTH);
     cj_end(f);
@@ -328,6 +358,7 @@ static void wgmma_begin(cj_fn *f, wgmma_code *c)
     c->scores = (cj_wgmma_shape){ .n = CJK_WGMMA_KEYS, .a = type, .b = type, .d = CJ_MMA_F32 };
     c->values = (cj_wgmma_shape){ .n = c->s.chunks * CJK_WGMMA_CHUNK, .a = type, .b = type, .d = CJ_MMA_F32,
                                   .b_mn = 1 };
+    cj_comment(f, "Shared memory; thread 0 makes the mbarriers of the rings");
     cj_val memory = cj_shared_dynamic(f, "tile_memory", CJ_B32, 16);
     cj_val begin = cj_add(f, cj_cvt(f, CJ_U32, cj_addr(f, memory)), SWIZZLE_ALIGN - 1);
     c->q = cj_and(f, begin, cj_imm_bits(f, CJ_U32, ~(uint32_t)(SWIZZLE_ALIGN - 1)));
@@ -360,13 +391,16 @@ void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention 
     c.params.query_offsets = c.params.key_offsets = (cj_val){ 0 };
     wgmma_begin(f, &c);
     cj_warpgroup_id(f, &warpgroup);
+    /* Consumers come first: as in gemm_wgmma.c, what is the same in a warp is in its registers then. */
+    cj_comment(f, "The warpgroups from 1 on consume: each has 64 queries of a tile");
+    cj_role_more(f, warpgroup, 1, c.s.groups, c.s.groups == 2 ? 240 : 160);
+        attention_consume(f, &c, warpgroup);
+    cj_end(f);
+    cj_comment(f, "Warpgroup 0 produces: its first thread copies queries, keys and values");
     cj_role_fewer(f, warpgroup, 0, 1, c.s.groups == 2 ? 24 : 32);
         cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
             attention_produce(f, &c);
         cj_end(f);
-    cj_end(f);
-    cj_role_more(f, warpgroup, 1, c.s.groups, c.s.groups == 2 ? 240 : 160);
-        attention_consume(f, &c, warpgroup);
     cj_end(f);
     cj_return(f);
 }

@@ -274,7 +274,8 @@ static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, con
     uint64_t m = key->x[CJK_GEMM_A].outer, columns = key->x[CJK_GEMM_B].outer, batches = key->batches;
     uint32_t tiles = (uint32_t)(cjk_pieces(m, v->rows) * cjk_pieces(columns, v->columns));
     uint32_t beside = batches < 65535 ? (uint32_t)batches : 65535;
-    uint32_t behind = cjk_gemm_is_large(v) ? (uint32_t)cjk_pieces(batches, beside) : 1; /* the others loop over them */
+    bool loops = v->path == CJ_GEMM_SCALAR && !cjk_gemm_is_large(v); /* over batches */
+    uint32_t behind = loops ? 1 : (uint32_t)cjk_pieces(batches, beside);
     cj_dims dims = cj_grid3(tiles, beside, behind, v->threads, 1, 1);
     cj_tensor_map map[3];
     if (cjk_gemm_maps_tiles(v)) {

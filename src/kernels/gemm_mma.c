@@ -76,6 +76,8 @@ void cjk_gemm_mma_sizes(cjk_gemm_variant *v)
 static void units_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
 {
     uint32_t in_unit = elements_of(o, UNIT), units = o->side / in_unit;
+    cj_comment(f, o->which == CJK_GEMM_A ? "The thread's first unit of A, and its place in a stage"
+                                         : "The same of B");
     if (o->next == CJK_K_NEXT) {
         cj_val unit = cj_and(f, k->t, 3), row = cj_shr(f, k->t, 2);
         cj_val permuted = cj_xor(f, unit, cj_and(f, cj_shr(f, row, 1), 3));
@@ -110,6 +112,7 @@ static cj_val bytes_inside(cj_fn *f, const mma_operand *o, cj_val position, cj_v
 static void copy_units(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_val stage)
 {
     uint32_t in_unit = elements_of(o, UNIT), in_stage = elements_of(o, K_BYTES), units = o->side / in_unit;
+    cj_comment(f, o->which == CJK_GEMM_A ? "Copy units of A to a stage" : "Copy units of B to the stage");
     cj_val to = cj_add(f, stage, o->to), from = o->from, size = k->p.size[o->which];
     bool by_rows = o->next == CJK_K_NEXT;
     uint32_t rows = by_rows ? o->threads / 4 : o->threads / units, pitch = by_rows ? K_BYTES : units * UNIT;
@@ -134,6 +137,8 @@ static void copy_units(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_v
 static void words_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
 {
     uint32_t in_word = elements_of(o, WORD), rows = o->threads / 16;
+    cj_comment(f, o->which == CJK_GEMM_A ? "The thread's first word of A, and the places of its words in a stage"
+                                         : "The same of B");
     o->outer_first = cj_lt(f, cj_abs(f, cj_bits(f, CJ_S64, o->by_outer)), cj_abs(f, cj_bits(f, CJ_S64, o->by_k)));
     cj_val low = cj_and(f, k->t, o->side - 1), high = cj_shr(f, k->t, bits_below(o->side));
     cj_val row = cj_select(f, o->outer_first, low, cj_shr(f, k->t, 4));
@@ -154,14 +159,18 @@ static void words_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
     o->by_copy = cj_select(f, o->outer_first, cj_mul(f, o->by_k, 2 * in_word), cj_mul(f, o->by_outer, rows));
 }
 
-/* Loads the thread's elements of the next stage into registers; 0 where there are none. */
-static void load_words(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_val element[WORDS][WORD])
+/* Loads the elements of the thread's words from `first` to below `end` into registers; 0 where there are none.  `from`:
+ * the address of the word before, or of word 0; returns that of the last one. */
+static cj_val load_words(cj_fn *f, const mma_kernel *k, const mma_operand *o, uint32_t first, uint32_t end, cj_val from,
+                         cj_val element[WORDS][WORD])
 {
     static const char *const loads[] = { [1] = "ld.global.u8", [2] = "ld.global.u16", [4] = "ld.global.u32" };
     uint32_t in_word = elements_of(o, WORD);
-    cj_val from = o->from, size = k->p.size[o->which];
+    cj_comment(f, o->which == CJK_GEMM_A ? "Load elements of A for the next stage"
+                                         : "Load elements of B for the next stage");
+    cj_val size = k->p.size[o->which];
     cj_val left = cj_sub(f, cj_max(f, k->p.k, o->position), o->position), room = cj_let(f, CJ_U32, left);
-    for (uint32_t i = 0; i < WORDS; i++) {
+    for (uint32_t i = first; i < end; i++) {
         cj_val outer = cj_mad(f, o->by_row, i, cj_add(f, o->first, o->row)), inside = cj_lt(f, outer, size);
         cj_val at = i ? cj_add(f, from, o->by_copy) : from;
         from = at;
@@ -169,12 +178,14 @@ static void load_words(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_v
             cj_val before = cj_add(f, cj_mul(f, o->by_position, i), e);
             cj_val there = cj_and(f, inside, cj_lt(f, before, room));
             if (e) at = cj_add(f, at, o->by_k);
-            cj_assign(f, element[i][e], cj_imm(f, 0));
-            cj_ins_if(f, there, loads[cjk_size(o->type)], element[i][e], cj_mem(f, at, 0));
+            cj_assign(f, element[i - first][e], cj_imm(f, 0));
+            cj_ins_if(f, there, loads[cjk_size(o->type)], element[i - first][e], cj_mem(f, at, 0));
         }
     }
+    if (end < WORDS) return from;
     cj_assign(f, o->from, cj_add(f, o->from, cj_mul(f, o->by_k, elements_of(o, K_BYTES))));
     cj_assign(f, o->position, cj_add(f, o->position, elements_of(o, K_BYTES)));
+    return from;
 }
 
 static cj_val word_of(cj_fn *f, uint32_t in_word, const cj_val e[WORD])
@@ -192,10 +203,13 @@ static cj_val word_of(cj_fn *f, uint32_t in_word, const cj_val e[WORD])
     return word;
 }
 
-static void store_words(cj_fn *f, const mma_operand *o, cj_val stage, cj_val element[WORDS][WORD])
+/* Stores the words from `first` to below `end` in a stage. */
+static void store_words(cj_fn *f, const mma_operand *o, cj_val stage, uint32_t first, uint32_t end,
+                        cj_val element[WORDS][WORD])
 {
-    for (uint32_t i = 0; i < WORDS; i++) {
-        cj_val word = word_of(f, elements_of(o, WORD), element[i]), at = cj_add(f, stage, o->place[i]);
+    cj_comment(f, o->which == CJK_GEMM_A ? "Store words of A in the stage" : "Store words of B in the stage");
+    for (uint32_t i = first; i < end; i++) {
+        cj_val word = word_of(f, elements_of(o, WORD), element[i - first]), at = cj_add(f, stage, o->place[i]);
         cj_ins(f, "st.shared.b32", cj_mem(f, at, o->base), word);
     }
 }
@@ -242,21 +256,35 @@ static cj_val fragment_of(cj_fn *f, const mma_kernel *k, const mma_operand *o, u
     return rounded;
 }
 
-/* One stage.  With `promote` its products are added up by themselves, and then to the sums in f32. */
-static void multiply_stage(cj_fn *f, const mma_kernel *k, cj_val stage)
+/* The fragments of B at step `s` of a stage. */
+static void fragments_of_b(cj_fn *f, const mma_kernel *k, uint32_t s, cj_val stage, cj_val b[N8 / 2])
+{
+    for (uint32_t j = 0; j < N8 / 2; j++) b[j] = fragment_of(f, k, &k->o[CJK_GEMM_B], j, s, stage);
+}
+
+/* Rows `first` to below `end`, of 16, of a step of k.  `b`: loaded with row 0. */
+static void multiply_rows(cj_fn *f, const mma_kernel *k, cj_val stage, uint32_t s, uint32_t first, uint32_t end,
+                          cj_val b[STEPS][N8 / 2])
+{
+    cj_val a[BLOCKS_MOST];
+    for (uint32_t i = first; i < end; i++) a[i] = fragment_of(f, k, &k->o[CJK_GEMM_A], i, s, stage);
+    if (!first) fragments_of_b(f, k, s, stage, b[s]);
+    for (uint32_t i = first; i < end; i++)
+        for (uint32_t j = 0; j < N8; j++) {
+            cj_val sum = k->acc[i * N8 + j];
+            cj_mma(f, &k->shape, sum, a[i], cj_slice(f, b[s][j / 2], j % 2 * 2, 2), sum);
+        }
+}
+
+/* The same of both steps: their products are added up by themselves, and then to the sums in f32. */
+static void multiply_promoted(cj_fn *f, const mma_kernel *k, cj_val stage, uint32_t first, uint32_t end)
 {
     cj_val a[STEPS][BLOCKS_MOST], b[STEPS][N8 / 2];
-    bool promote = k->g->o.promote;
     for (uint32_t s = 0; s < STEPS; s++) {
-        for (uint32_t i = 0; i < k->m16; i++) a[s][i] = fragment_of(f, k, &k->o[CJK_GEMM_A], i, s, stage);
-        for (uint32_t j = 0; j < N8 / 2; j++) b[s][j] = fragment_of(f, k, &k->o[CJK_GEMM_B], j, s, stage);
-        for (uint32_t i = 0; i < k->m16 && !promote; i++)
-            for (uint32_t j = 0; j < N8; j++) {
-                cj_val sum = k->acc[i * N8 + j];
-                cj_mma(f, &k->shape, sum, a[s][i], cj_slice(f, b[s][j / 2], j % 2 * 2, 2), sum);
-            }
+        for (uint32_t i = first; i < end; i++) a[s][i] = fragment_of(f, k, &k->o[CJK_GEMM_A], i, s, stage);
+        fragments_of_b(f, k, s, stage, b[s]);
     }
-    for (uint32_t i = 0; i < k->m16 && promote; i++)
+    for (uint32_t i = first; i < end; i++)
         for (uint32_t j = 0; j < N8; j++) {
             cj_val part = cj_mma_accumulators(f, &k->shape), sum = k->acc[i * N8 + j];
             cj_assign_all(f, part, cj_imm(f, 0.0f));
@@ -267,25 +295,48 @@ static void multiply_stage(cj_fn *f, const mma_kernel *k, cj_val stage)
         }
 }
 
+/* Part `part` of `parts` of a stage.  `b`: the same for all parts. */
+static void multiply_part(cj_fn *f, const mma_kernel *k, cj_val stage, uint32_t part, uint32_t parts,
+                          cj_val b[STEPS][N8 / 2])
+{
+    bool promote = k->g->o.promote;
+    uint32_t rows = k->m16, all = promote ? rows : STEPS * rows;
+    uint32_t first = part * all / parts, end = (part + 1) * all / parts;
+    cj_comment(f, promote ? "Multiply the stage, and add its products to the sums in f32" : "Multiply the stage");
+    if (promote) {
+        if (first < end) multiply_promoted(f, k, stage, first, end);
+        return;
+    }
+    for (uint32_t s = first / rows; s * rows < end; s++) {
+        uint32_t from = first > s * rows ? first - s * rows : 0, to = end < (s + 1) * rows ? end - s * rows : rows;
+        multiply_rows(f, k, stage, s, from, to, b);
+    }
+}
+
 /* -- The kernel ---------------------------------------------------------------------------------------------------- */
 
 /* At the top of a round all threads have multiplied the stage that the copies of this round overwrite. */
 static void run_units(cj_fn *f, const mma_kernel *k, cj_val rounds)
 {
     uint32_t stage = (k->v->rows + k->v->columns) * K_BYTES, all = STAGES * stage;
+    cj_val b[STEPS][N8 / 2] = { { { 0 } } };
     cj_val full = cj_let(f, CJ_U32, 0), empty = cj_let(f, CJ_U32, (STAGES - 1) * stage);
+    cj_name(f, full, "full_stage");
+    cj_name(f, empty, "empty_stage");
+    cj_comment(f, "Begin the copies of the first stages");
     for (uint32_t s = 0; s < STAGES - 1; s++) {
         cj_val to = cj_add(f, k->shared, s * stage);
         for (int i = 0; i < 2; i++) copy_units(f, k, &k->o[i], to);
         cj_async_commit(f);
     }
     cj_for(f, 0, rounds, 1);
+        cj_comment(f, "A stage is full, and all threads have left the one before, which is filled again");
         cj_async_wait(f, STAGES - 2);
         cj_block_sync(f);
         cj_val to = cj_add(f, k->shared, empty);
         for (int i = 0; i < 2; i++) copy_units(f, k, &k->o[i], to);
         cj_async_commit(f);
-        multiply_stage(f, k, full);
+        multiply_part(f, k, full, 0, 1, b);
         cj_val *const both[] = { &full, &empty };
         for (int i = 0; i < 2; i++) {
             cj_val further = cj_add(f, *both[i], stage);
@@ -295,23 +346,44 @@ static void run_units(cj_fn *f, const mma_kernel *k, cj_val rounds)
     cj_async_wait(f, 0);
 }
 
+/* In how many parts the elements of a stage come: those of the first ones are stored before the others are loaded.
+ * sm_90 makes halves of e4m3, for which there are no registers beside a whole stage. */
+static uint32_t parts_of(const mma_kernel *k) { return k->g->o.elements == CJ_GEMM_ELEMENTS_E4M3 ? 4 : 1; }
+
+/* Loads the next stage, whose address is `to`, and multiplies the one at `full` meanwhile, if it is not NULL.  The last
+ * part stays in registers. */
+static void load_next(cj_fn *f, const mma_kernel *k, cj_val element[2][WORDS][WORD], const cj_val *full, cj_val to)
+{
+    uint32_t parts = parts_of(k), each = WORDS / parts;
+    cj_val from[2] = { k->o[0].from, k->o[1].from }, b[STEPS][N8 / 2] = { { { 0 } } };
+    for (uint32_t part = 0; part < parts; part++) {
+        uint32_t first = part * each;
+        for (int i = 0; i < 2; i++)
+            from[i] = load_words(f, k, &k->o[i], first, first + each, from[i], element[i]);
+        if (full) multiply_part(f, k, *full, part, parts, b);
+        for (int i = 0; i < 2 && part + 1 < parts; i++)
+            store_words(f, &k->o[i], to, first, first + each, element[i]);
+        if (!full && part + 1 < parts) cj_block_sync(f); /* the loads behind it do not begin before */
+    }
+}
+
 /* Two stages are enough: a stage is written again behind a barrier that all threads reach after its last use. */
 static void run_words(cj_fn *f, const mma_kernel *k, cj_val rounds)
 {
-    uint32_t stage = (k->v->rows + k->v->columns) * K_BYTES;
+    uint32_t stage = (k->v->rows + k->v->columns) * K_BYTES, each = WORDS / parts_of(k);
     cj_val element[2][WORDS][WORD], full = cj_let(f, CJ_U32, 0);
+    cj_name(f, full, "full_stage");
     for (int i = 0; i < 2; i++) {
         uint32_t in_word = elements_of(&k->o[i], WORD);
-        for (uint32_t w = 0; w < WORDS; w++)
+        for (uint32_t w = 0; w < each; w++)
             for (uint32_t e = 0; e < in_word; e++) element[i][w][e] = cj_reg(f, in_word == 2 ? CJ_U16 : CJ_U32);
-        load_words(f, k, &k->o[i], element[i]);
     }
+    load_next(f, k, element, NULL, k->shared);
     cj_for(f, 0, rounds, 1);
-        cj_val to = cj_add(f, k->shared, full);
-        for (int i = 0; i < 2; i++) store_words(f, &k->o[i], to, element[i]);
+        cj_val to = cj_add(f, k->shared, full), other = cj_add(f, k->shared, cj_xor(f, full, stage));
+        for (int i = 0; i < 2; i++) store_words(f, &k->o[i], to, WORDS - each, WORDS, element[i]);
         cj_block_sync(f);
-        for (int i = 0; i < 2; i++) load_words(f, k, &k->o[i], element[i]);
-        multiply_stage(f, k, full);
+        load_next(f, k, element, &full, other);
         cj_assign(f, full, cj_xor(f, full, stage));
     cj_end(f);
 }
@@ -331,7 +403,15 @@ static void mma_operand_begin(cj_fn *f, mma_kernel *k, int which, uint32_t base)
     o->by_batch = cjk_gemm_bytes(f, k->p.by_batch[which], x->type);
 }
 
-/* The tile and batch of this block: sums, then the end.  Its threads have left shared memory of the batch before. */
+/* Names of where the thread's next units or words come from. */
+static void name_source(cj_fn *f, const mma_operand *o)
+{
+    bool a = o->which == CJK_GEMM_A;
+    cj_name(f, o->from, a ? "a_from" : "b_from");
+    cj_name(f, o->position, a ? "a_k" : "b_k");
+}
+
+/* The tile of this block: sums, then the end. */
 static void mma_tile(cj_fn *f, mma_kernel *k, cj_val batch)
 {
     uint32_t side = k->v->rows, in_stage = elements_of(&k->o[CJK_GEMM_A], K_BYTES);
@@ -341,13 +421,17 @@ static void mma_tile(cj_fn *f, mma_kernel *k, cj_val batch)
         if (k->plain) words_begin(f, k, &k->o[i], memory);
         else units_begin(f, k, &k->o[i], memory);
     }
+    for (int i = 0; i < 2; i++) name_source(f, &k->o[i]);
     for (uint32_t i = 0; i < k->m16 * N8; i++) {
         k->acc[i] = cj_mma_accumulators(f, &k->shape);
+        cj_name(f, k->acc[i], "sum");
         cj_assign_all(f, k->acc[i], cj_imm_bits(f, sum, 0));
     }
     cj_val more = cj_add(f, k->p.k, in_stage - 1), rounds = cj_let(f, CJ_U32, cj_shr(f, more, bits_below(in_stage)));
+    cj_name(f, rounds, "rounds");
     if (k->plain) run_words(f, k, rounds);
     else run_units(f, k, rounds);
+    cj_comment(f, "Store the sums: all of them through shared memory");
     cj_block_sync(f);
     cjk_gemm_chunk c = { .shared = k->shared, .rows = side, .columns = side, .threads = k->v->threads, .thread = k->t };
     cj_val row, column, at[4];
@@ -361,10 +445,9 @@ static void mma_tile(cj_fn *f, mma_kernel *k, cj_val batch)
             }
     cj_block_sync(f);
     cjk_gemm_chunk_store(f, k->g, &k->p, &c, k->o[CJK_GEMM_A].first, k->o[CJK_GEMM_B].first, batch);
-    cj_block_sync(f);
 }
 
-/* Block (x, y): tile x of the products y, y + gridDim.y, ...  A warp has 64 x 32 elements of a tile of 128 x 128, or
+/* Block (x, y, z): tile x of product y + z * gridDim.y.  A warp has 64 x 32 elements of a tile of 128 x 128, or
  * 32 x 32 of one of 64 x 64. */
 void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue)
 {
@@ -376,6 +459,7 @@ void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
                               .b = g->mma[CJK_GEMM_B], .d = g->wide == CJ_F32 ? CJ_MMA_F32 : CJ_MMA_S32 };
     cj_fn_max_threads(f, v->threads, 1, 1);
     cjk_gemm_params_begin(f, g, epilogue, &k.p);
+    cj_comment(f, "The places of the warp's fragments in a stage");
     k.shared = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, 1024));
     k.t = cj_thread_id(f, CJ_X);
     cj_val warp, row, column;
@@ -385,13 +469,19 @@ void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
     for (int i = 0; i < 2; i++) mma_operand_begin(f, &k, i, i == CJK_GEMM_A ? 0 : side * K_BYTES);
     fragments_begin(f, &k, &k.o[CJK_GEMM_A], k.warp_row);
     fragments_begin(f, &k, &k.o[CJK_GEMM_B], k.warp_column);
+    cj_name(f, k.warp_row, "warp_row");
+    cj_name(f, k.warp_column, "warp_column");
+    cj_comment(f, "The tile of the block, and its product");
     cj_val tiles[2];
     for (int i = 0; i < 2; i++) tiles[i] = cj_shr(f, cj_add(f, k.p.size[i], side - 1), bits_below(side));
     cjk_gemm_tile(f, cj_block_id(f, CJ_X), tiles[CJK_GEMM_A], tiles[CJK_GEMM_B], &row, &column);
     k.o[CJK_GEMM_A].first = cj_mul(f, row, side);
     k.o[CJK_GEMM_B].first = cj_mul(f, column, side);
-    cj_val batch = cj_for(f, cj_block_id(f, CJ_Y), k.p.batches, cj_grid_size(f, CJ_Y));
-        mma_tile(f, &k, batch);
-    cj_end(f);
+    cj_name(f, k.o[CJK_GEMM_A].first, "tile_row");
+    cj_name(f, k.o[CJK_GEMM_B].first, "tile_column");
+    cj_val batch = cj_mad(f, cj_block_id(f, CJ_Z), cj_grid_size(f, CJ_Y), cj_block_id(f, CJ_Y));
+    cj_name(f, batch, "batch");
+    cj_return_if(f, cj_ge(f, batch, k.p.batches));
+    mma_tile(f, &k, batch);
     cj_return(f);
 }

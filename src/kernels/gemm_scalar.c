@@ -61,6 +61,7 @@ static void load_operand(cj_fn *f, const cjk_gemm *g, const gemm_operand *o, cj_
                          cj_val k0, cj_val k)
 {
     cj_val t = cj_thread_id(f, CJ_X);
+    cj_comment(f, o->which == CJK_GEMM_A ? "Load a tile of A, with 0 outside" : "Load a tile of B, with 0 outside");
     for (int i = 0; i < EACH; i++) {
         cj_val n = cj_add(f, t, i * CJK_THREADS);
         cj_val side = cj_select(f, o->outer_first, cj_and(f, n, TILE_SIDE - 1), cj_shr(f, n, 4));
@@ -85,6 +86,7 @@ static cj_val times_plus(cj_fn *f, cj_type wide, cj_val a, cj_val b, cj_val c)
 static void multiply_tiles(cj_fn *f, const gemm_operand o[2], cj_type wide, cj_val ty, cj_val tx, cj_val *acc)
 {
     cj_val row = cj_mul(f, ty, EACH);
+    cj_comment(f, "Multiply the tiles: the thread's 4 rows by its 4 columns");
     for (int k = 0; k < TILE_K; k++) {
         cj_val a[EACH], b[EACH];
         for (int i = 0; i < EACH; i++) {
@@ -114,18 +116,25 @@ void cjk_gemm_write_scalar(cj_ptx *m, const char *name, const cjk_gemm *g, const
     cj_val t = cj_thread_id(f, CJ_X), tx = cj_and(f, t, THREAD_COLUMNS - 1), ty = cj_shr(f, t, 4);
     cj_val across = cj_add(f, cj_shr(f, cj_sub(f, columns, 1), 6), 1), block = cj_block_id(f, CJ_X);
     cj_val m0 = cj_mul(f, cj_div(f, block, across), TILE_SIDE), n0 = cj_mul(f, cj_rem(f, block, across), TILE_SIDE);
+    cj_comment(f, "The tile of the block, and its products one after the other");
+    cj_name(f, m0, "tile_row");
+    cj_name(f, n0, "tile_column");
     cj_val batch = cj_for(f, cj_block_id(f, CJ_Y), p.batches, cj_grid_size(f, CJ_Y));
+        cj_name(f, batch, "batch");
         cj_val wide_batch = cj_cvt(f, CJ_U64, batch);
         cj_val at_a = cj_mad(f, wide_batch, o[CJK_GEMM_A].by_batch, o[CJK_GEMM_A].base);
         cj_val at_b = cj_mad(f, wide_batch, o[CJK_GEMM_B].by_batch, o[CJK_GEMM_B].base);
         for (int i = 0; i < EACH * EACH; i++) acc[i] = cj_let(f, g->wide, cj_imm_bits(f, g->wide, 0));
+        cj_name(f, cj_vec_n(f, acc, EACH * EACH), "sum");
         cj_val k0 = cj_for(f, 0, p.k, TILE_K);
+            cj_name(f, k0, "k_at");
             load_operand(f, g, &o[CJK_GEMM_A], at_a, m0, rows, k0, p.k);
             load_operand(f, g, &o[CJK_GEMM_B], at_b, n0, columns, k0, p.k);
             cj_block_sync(f);
             multiply_tiles(f, o, g->wide, ty, tx, acc);
             cj_block_sync(f);
         cj_end(f);
+        cj_comment(f, "Store the sums that are inside");
         for (int i = 0; i < EACH; i++)
             for (int j = 0; j < EACH; j++) {
                 cj_val row = cj_add(f, cj_mad(f, ty, EACH, m0), i),

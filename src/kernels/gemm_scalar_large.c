@@ -61,11 +61,17 @@ static void large_tile(cj_fn *f, large_operand *o, cj_val first, cj_val batch)
     cj_assign(f, o->along, o->depth);
     cj_val row = cj_mad(f, cj_cvt(f, CJ_U64, o->outer), o->by_outer, begin);
     cj_assign(f, o->at, cj_mad(f, cj_cvt(f, CJ_U64, o->depth), o->by_k, row));
+    bool a = o->which == CJK_GEMM_A;
+    cj_name(f, o->outer, a ? "a_row" : "b_column");
+    cj_name(f, o->along, a ? "a_k" : "b_k");
+    cj_name(f, o->at, a ? "a_at" : "b_at");
+    cj_name(f, cj_vec_n(f, o->ahead, LARGE_EACH), a ? "a_ahead" : "b_ahead");
 }
 
 /* Loads the elements of this stage, and goes on to the next one.  What is outside is 0. */
 static void load_ahead(cj_fn *f, const cjk_gemm *g, const large_operand *o, cj_val k)
 {
+    cj_comment(f, o->which == CJK_GEMM_A ? "Load the next elements of A ahead" : "Load the next elements of B ahead");
     cj_val at = cj_let(f, CJ_U64, o->at), outer = cj_let(f, CJ_U32, o->outer), along = cj_let(f, CJ_U32, o->along);
     for (int i = 0; i < LARGE_EACH; i++) {
         cj_assign(f, o->ahead[i], cj_imm_bits(f, g->wide, 0));
@@ -83,6 +89,7 @@ static void load_ahead(cj_fn *f, const cjk_gemm *g, const large_operand *o, cj_v
 
 static void put_ahead(cj_fn *f, const large_operand *o, cj_val buffer)
 {
+    cj_comment(f, o->which == CJK_GEMM_A ? "Put them into the buffer of A" : "Put them into the buffer of B");
     cj_val to = cj_let(f, CJ_U32, cj_add(f, o->to, buffer));
     for (int i = 0; i < LARGE_EACH; i++) {
         cj_ins(f, "st.shared.b32", cj_mem(f, to, 0), o->ahead[i]);
@@ -106,7 +113,11 @@ static void multiply_buffer(cj_fn *f, const cjk_gemm *g, const large_operand o[2
 {
     const char *madd = g->wide == CJ_F32 ? "fma.rn.f32" : g->wide == CJ_S32 ? "mad.lo.s32" : "mad.lo.u32";
     cj_val row[2][2], a = cj_add(f, o[CJK_GEMM_A].from, buffer), b = cj_add(f, o[CJK_GEMM_B].from, buffer);
-    for (int i = 0; i < 4; i++) row[i / 2][i % 2] = cj_regs(f, g->wide, THREAD_SUMS);
+    cj_comment(f, "Multiply the buffer: the next row of k is loaded while one is multiplied");
+    for (int i = 0; i < 4; i++) {
+        row[i / 2][i % 2] = cj_regs(f, g->wide, THREAD_SUMS);
+        cj_name(f, row[i / 2][i % 2], i % 2 ? "b_row" : "a_column");
+    }
     load_row(f, a, b, 0, row[0]);
     for (uint32_t k = 0; k < LARGE_K; k++) {
         if (k + 1 < LARGE_K) load_row(f, a, b, k + 1, row[(k + 1) % 2]);
@@ -124,11 +135,13 @@ static void sum_large(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, con
                       const cj_val *sums)
 {
     cj_val buffer = cj_let(f, CJ_U32, 0);
+    cj_name(f, buffer, "buffer");
     for (uint32_t r = 0; r < THREAD_SUMS; r++) cj_assign_all(f, sums[r], cj_imm_bits(f, g->wide, 0));
     for (int i = 0; i < 2; i++) load_ahead(f, g, &o[i], p->k);
     for (int i = 0; i < 2; i++) put_ahead(f, &o[i], buffer);
     cj_block_sync(f);
     cj_val left = cj_for(f, p->k, 0, -LARGE_K);
+        cj_name(f, left, "left");
         cj_val more = cj_gt(f, left, LARGE_K), other = cj_sub(f, BUFFER_WORDS * 4, buffer);
         cj_if(f, more);
             for (int i = 0; i < 2; i++) load_ahead(f, g, &o[i], p->k);
@@ -145,6 +158,7 @@ static void sum_large(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, con
 static void store_large(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, const cj_val *sums, cj_val patch,
                         cj_val lane, cj_val row, cj_val column, cj_val batch)
 {
+    cj_comment(f, "Store the sums through shared memory: 32 rows and 16 columns of a warp at a time");
     cj_val first = cj_mul(f, cj_and(f, lane, 7), HALF_SUMS * CJK_PATCH_PITCH);
     cj_val word = cj_mad(f, cj_shr(f, lane, 3), HALF_SUMS, first), at = cj_mad(f, word, 4, patch);
     for (uint32_t h = 0; h < HALVES * HALVES; h++) {
@@ -178,13 +192,20 @@ void cjk_gemm_write_large(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     cj_val lane_column = cj_mad(f, cj_shr(f, lane, 3), HALF_SUMS, warp_column);
     o[CJK_GEMM_A].from = cj_let(f, CJ_U32, cj_mad(f, lane_row, 4, words));
     o[CJK_GEMM_B].from = cj_let(f, CJ_U32, cj_mad(f, lane_column, 4, b_words));
-    for (uint32_t r = 0; r < THREAD_SUMS; r++) sums[r] = cj_regs(f, g->wide, THREAD_SUMS);
+    for (uint32_t r = 0; r < THREAD_SUMS; r++) {
+        sums[r] = cj_regs(f, g->wide, THREAD_SUMS);
+        cj_name(f, sums[r], "sum");
+    }
+    cj_comment(f, "The tile of the block");
     cj_val down = cj_div(f, cj_add(f, p.size[CJK_GEMM_A], LARGE_SIDE - 1), LARGE_SIDE);
     cj_val across = cj_div(f, cj_add(f, p.size[CJK_GEMM_B], LARGE_SIDE - 1), LARGE_SIDE);
     cjk_gemm_tile(f, cj_block_id(f, CJ_X), down, across, &tile_row, &tile_column);
     cj_val m0 = cj_mul(f, tile_row, LARGE_SIDE), n0 = cj_mul(f, tile_column, LARGE_SIDE);
     cj_val patch = cj_mad(f, warp, PATCH_WORDS * 4, words);
     cj_val batch = cj_mad(f, cj_block_id(f, CJ_Z), cj_grid_size(f, CJ_Y), cj_block_id(f, CJ_Y));
+    cj_name(f, m0, "tile_row");
+    cj_name(f, n0, "tile_column");
+    cj_name(f, batch, "batch");
     cj_return_if(f, cj_ge(f, batch, p.batches));
     large_tile(f, &o[CJK_GEMM_A], m0, batch);
     large_tile(f, &o[CJK_GEMM_B], n0, batch);

@@ -23,6 +23,8 @@ void cjk_gemm_split_send(cj_fn *f, const cjk_gemm_variant *v, cj_val sums, cj_va
     cj_val row, column, share = rows_of_block(f), sent = cj_mul(f, cj_cluster_rank(f), share);
     cj_val shift = cj_popc(f, cj_sub(f, share, 1));
     cj_wgmma_acc_position(f, &row, &column);
+    cj_name(f, share, "share");
+    cj_name(f, sent, "sent_at");
     column = cj_mad(f, group, v->columns / 2, column);
     for (uint32_t half = 0; half < 2; half++) {
         cj_val r = cj_add(f, row, 8 * half), to = cj_shr(f, r, shift), in = cj_and(f, r, cj_sub(f, share, 1));
@@ -48,6 +50,7 @@ static cj_val sum_of_blocks(cj_fn *f, cj_type type, cj_val address, cj_val block
         sum[i] = part[0][i];
         for (uint32_t b = 1; b < CJK_SPLIT_MOST; b++) sum[i] = cj_add(f, sum[i], part[b][i]);
     }
+    cj_name(f, cj_vec_n(f, sum, VECTOR), "total");
     return cj_vec_n(f, sum, VECTOR);
 }
 
@@ -58,6 +61,9 @@ void cjk_gemm_split_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_variant *v
     cj_val blocks = cj_cluster_size(f), share = rows_of_block(f), bytes = cj_mul(f, share, v->columns * 4);
     cj_val own = cj_let(f, CJ_U32, cj_mad(f, cj_cluster_rank(f), share, row));
     cj_val s = cj_mul(f, cj_rem(f, thread, in_a_row), VECTOR), first = cj_add(f, column, s);
+    cj_name(f, blocks, "blocks");
+    cj_name(f, own, "own_row");
+    cj_name(f, first, "first_column");
     cj_val in = cj_for(f, cj_div(f, thread, in_a_row), share, SPLIT_THREADS / in_a_row);
         cj_val place = cj_xor(f, s, cj_shl(f, cj_and(f, in, 3), 3));
         cj_val word = cj_mad(f, in, v->columns, place), address = cj_mad(f, word, 4, shared);

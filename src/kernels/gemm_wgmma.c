@@ -72,10 +72,19 @@ static wgmma_tile tile_at(cj_fn *f, const wgmma_kernel *k, cj_val number)
 static wgmma_tile tiles_begin(cj_fn *f, const wgmma_kernel *k)
 {
     cj_val block = cj_block_id(f, CJ_X);
-    if (!k->v->split) return tile_at(f, k, cj_for(f, block, k->tiles, cj_grid_size(f, CJ_X)));
-    cj_val column = cj_mul(f, cj_shr(f, block, k->shift), k->v->columns);
-    cj_val row = cj_mul(f, cj_block_id(f, CJ_Y), k->v->rows);
-    return (wgmma_tile){ row, column, cj_let(f, CJ_U32, cj_block_id(f, CJ_Z)) };
+    wgmma_tile t;
+    cj_comment(f, k->v->split ? "The tile of the block's cluster" : "The block's tiles, one after the other");
+    if (k->v->split) {
+        cj_val column = cj_mul(f, cj_shr(f, block, k->shift), k->v->columns);
+        cj_val row = cj_mul(f, cj_block_id(f, CJ_Y), k->v->rows);
+        t = (wgmma_tile){ row, column, cj_let(f, CJ_U32, cj_block_id(f, CJ_Z)) };
+    } else {
+        t = tile_at(f, k, cj_for(f, block, k->tiles, cj_grid_size(f, CJ_X)));
+    }
+    cj_name(f, t.row, "tile_row");
+    cj_name(f, t.column, "tile_column");
+    cj_name(f, t.batch, "batch");
+    return t;
 }
 
 static void tiles_end(cj_fn *f, const wgmma_kernel *k)
@@ -88,6 +97,12 @@ static cj_val coordinates(cj_fn *f, const wgmma_kernel *k, int which, cj_val inn
 {
     cj_val own = cj_select(f, cj_eq(f, k->p.by_batch[which], 0), 0, batch);
     return cj_vec(f, cj_bits(f, CJ_S32, inner), cj_bits(f, CJ_S32, outer), cj_bits(f, CJ_S32, own));
+}
+
+static void name_ring(cj_fn *f, const cj_ring *ring)
+{
+    cj_name(f, ring->index, "stage");
+    cj_name(f, ring->parity, "parity");
 }
 
 /* -- Producer ------------------------------------------------------------------------------------------------------ */
@@ -114,8 +129,10 @@ static void produce(cj_fn *f, const wgmma_kernel *k)
         cj_tma_prefetch(f, k->a_map);
         cj_tma_prefetch(f, k->b_map);
         cj_ring_begin(f, k->barriers, k->stages, &ring);
+        name_ring(f, &ring);
         wgmma_tile t = tiles_begin(f, k);
             cj_val round = cj_for(f, 0, k->rounds, 1);
+                cj_comment(f, "Copy 128 bytes of k of A and of B to the next stage, once it is empty");
                 cj_val at = k->v->split ? cj_add(f, cj_shl(f, round, k->shift), k->rank) : round;
                 cj_val along = cj_mul(f, at, k->in_stage);
                 cj_ring_wait_empty(f, &ring);
@@ -123,6 +140,10 @@ static void produce(cj_fn *f, const wgmma_kernel *k)
                 cj_val a = cj_ring_stage(f, &ring, k->shared, cj_imm(f, k->a_bytes));
                 cj_val b = cj_ring_stage(f, &ring, cj_add(f, k->shared, k->stages * k->a_bytes),
                                          cj_imm(f, k->b_bytes));
+                cj_name(f, along, "k_at");
+                cj_name(f, full, "full");
+                cj_name(f, a, "a_stage");
+                cj_name(f, b, "b_stage");
                 cj_mbarrier_expect(f, full, cj_imm(f, k->a_bytes + k->b_bytes));
                 produce_operand(f, k, CJK_GEMM_A, t.row, k->v->rows, along, t.batch, a, full);
                 produce_operand(f, k, CJK_GEMM_B, t.column, k->v->columns, along, t.batch, b, full);
@@ -153,6 +174,21 @@ static uint32_t leading_of(cjk_next next, uint32_t boxes) { return next == CJK_O
 /* With promote: whether a thread has registers for two sets of products. */
 static bool in_turn(const wgmma_kernel *k) { return k->g->o.promote && k->shape.n <= 128; }
 
+static void name_consumer(cj_fn *f, const wgmma_consumer *c)
+{
+    cj_name(f, c->group, "group");
+    cj_name(f, c->sums, "sum");
+    for (int i = 0; i < 2; i++)
+        if (c->products[i].bits != c->sums.bits && (!i || c->products[1].bits != c->products[0].bits))
+            cj_name(f, c->products[i], i ? "other_product" : "product");
+    cj_name(f, c->a.low, "a_matrix");
+    cj_name(f, c->b.low, "b_matrix");
+    cj_name(f, c->releases, "releases");
+    cj_name(f, c->stores, "stores");
+    cj_name(f, c->before, "stage_before");
+    cj_name(f, c->buffers, "buffers");
+}
+
 static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wgmma_consumer *c)
 {
     uint32_t ring = k->stages * (k->a_bytes + k->b_bytes);
@@ -173,11 +209,14 @@ static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wg
     c->buffers = cj_mad(f, c->group, BUFFERS * BUFFER, cj_add(f, k->shared, ring));
     c->barrier = cj_add(f, c->group, 1);
     cj_ring_begin(f, k->barriers, k->stages, &c->ring);
+    name_ring(f, &c->ring);
+    name_consumer(f, c);
 }
 
 /* The wgmmas of a stage.  A step of k, 32 bytes, is as many bytes further in the rows; or 16 rows of 128 bytes. */
 static void consume_stage(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, unsigned set, cj_val keep)
 {
+    cj_comment(f, "Multiply a stage: four wgmma of 32 bytes of k each");
     cj_wgmma_matrix a = c->a, b = c->b;
     uint32_t a_step = k->v->next[CJK_GEMM_A] == CJK_K_NEXT ? 32 : 16 * K_BYTES;
     uint32_t b_step = k->v->next[CJK_GEMM_B] == CJK_K_NEXT ? 32 : 16 * K_BYTES;
@@ -200,17 +239,20 @@ static void consume_tile(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *
     cj_ring_next(f, &c->ring);
     cj_for(f, 1, k->rounds, 1);
         consume_stage(f, k, c, 0, c->yes);
+        cj_comment(f, "The stage before is multiplied: release it");
         cj_wgmma_wait(f, 1);
         cj_ring_release_if(f, c->releases, &c->ring, c->before);
         cj_assign(f, c->before, c->ring.index);
         cj_ring_next(f, &c->ring);
     cj_end(f);
+    cj_comment(f, "The tile is multiplied");
     cj_wgmma_wait(f, 0);
     cj_ring_release_if(f, c->releases, &c->ring, c->before);
 }
 
 static void add_products(cj_fn *f, const wgmma_consumer *c, unsigned set)
 {
+    cj_comment(f, "Add the products of the stage to the sums in f32");
     for (size_t i = 0, n = cj_length_of(f, c->sums); i < n; i++) {
         cj_val sum = cj_elem(f, c->sums, i);
         cj_assign(f, sum, cj_add(f, sum, cj_elem(f, c->products[set], i)));
@@ -264,6 +306,8 @@ static void store_by_map(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *
     uint32_t columns = 128 / (uint32_t)cjk_size(k->g->type[CJK_GEMM_OUT]);
     uint32_t chunks = (k->v->columns + columns - 1) / columns;
     cj_val row = cj_mad(f, c->group, GROUP_ROWS, t->row);
+    cj_comment(f, "Store the results by the tensor map, 64 rows of 128 bytes at a time through two buffers");
+    cj_name(f, row, "first_row");
     for (uint32_t i = 0; i < chunks; i++) {
         uint32_t buffer = i % BUFFERS * BUFFER, last = k->v->columns - columns;
         uint32_t first = i * columns < last ? i * columns : last;
@@ -305,6 +349,7 @@ static void store_by_threads(cj_fn *f, const wgmma_kernel *k, const wgmma_consum
 {
     uint32_t columns = k->v->columns, chunks = (columns + CHUNK_COLUMNS - 1) / CHUNK_COLUMNS;
     cj_val row, column;
+    cj_comment(f, "Store the results by the threads, 32 columns at a time through two buffers");
     cj_wgmma_acc_position(f, &row, &column);
     for (uint32_t i = 0; i < chunks; i++) {
         uint32_t last = columns - CHUNK_COLUMNS, first = i * CHUNK_COLUMNS < last ? i * CHUNK_COLUMNS : last;
@@ -322,9 +367,12 @@ static void store_by_threads(cj_fn *f, const wgmma_kernel *k, const wgmma_consum
 static void store_split(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
 {
     cj_val shared = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes));
+    cj_name(f, shared, "received");
+    cj_comment(f, "All blocks of the cluster have begun: send them the sums of their rows");
     cj_cluster_wait(f);
     cjk_gemm_split_send(f, k->v, c->sums, shared, c->group);
     cj_cluster_sync(f);
+    cj_comment(f, "Add up what the blocks have sent, and store this block's rows");
     cjk_gemm_split_store(f, k->g, k->v, &k->p, shared, cj_sub(f, k->thread, GROUP_THREADS), t->row, t->column,
                          t->batch);
 }
@@ -358,6 +406,16 @@ static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup)
 
 /* -- The kernel ---------------------------------------------------------------------------------------------------- */
 
+static void name_kernel(cj_fn *f, const wgmma_kernel *k)
+{
+    const struct { const char *name; cj_val v; } all[] = {
+        { "first_stage", k->shared }, { "barriers", k->barriers }, { "thread", k->thread }, { "lane", k->lane },
+        { "rounds", k->rounds }, { "tiles_down", k->down }, { "tiles_across", k->across },
+        { "tiles_of_batch", k->of_batch }, { "tiles", k->tiles },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) cj_name(f, all[i].v, all[i].name);
+}
+
 static void kernel_begin(cj_fn *f, wgmma_kernel *k, cj_fn *epilogue)
 {
     const cjk_gemm *g = k->g;
@@ -368,6 +426,7 @@ static void kernel_begin(cj_fn *f, wgmma_kernel *k, cj_fn *epilogue)
         k->out_map = cj_param_tensor_map(f, "out_map");
         k->by_map = cj_param(f, "by_map", CJ_U32);
     }
+    cj_comment(f, "Shared memory: stages, buffers, mbarriers; the tiles of all products and their rounds of k");
     cj_val start = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, ALIGNED));
     k->shared = cj_and(f, cj_add(f, start, ALIGNED - 1), 0xfffffc00u);
     k->barriers = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes) + buffers_of(k->v));
@@ -380,11 +439,14 @@ static void kernel_begin(cj_fn *f, wgmma_kernel *k, cj_fn *epilogue)
     k->across = cj_div(f, columns, k->v->columns);
     k->of_batch = cj_mul(f, k->down, k->across);
     k->tiles = cj_mul(f, k->of_batch, k->p.batches);
+    name_kernel(f, k);
     if (k->v->split) { /* blocks of a cluster read neighbours in memory */
         cj_val others = cj_sub(f, cj_cluster_size(f), 1);
         k->rank = cj_cluster_rank(f);
         k->shift = cj_popc(f, others);
         k->rounds = cj_let(f, CJ_U32, cj_shr(f, cj_sub(f, cj_add(f, k->rounds, others), k->rank), k->shift));
+        cj_name(f, k->rank, "rank");
+        cj_name(f, k->rounds, "own_rounds");
     }
 }
 
@@ -405,6 +467,8 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     cj_fn_min_blocks(f, 1);
     kernel_begin(f, &k, epilogue);
     cj_warpgroup_id(f, &warpgroup);
+    cj_name(f, warpgroup, "warpgroup");
+    cj_comment(f, "Thread 0 makes the mbarriers of the ring");
     cj_if(f, cj_eq(f, k.thread, 0));
         cj_ring_init(f, k.barriers, k.stages, cj_imm(f, 1), cj_imm(f, CONSUMER_WARPS));
         cj_mbarrier_init_fence(f);
@@ -413,13 +477,17 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     /* One set of accumulators fits in what each thread begins with.  Registers are moved for two only, since the
      * driver's linker, which compiles many kernels at once, compiles none in which they are. */
     const bool moves = g->o.promote != 0;
-    if (moves) cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
-    else cj_if(f, cj_eq(f, warpgroup, 0));
-        produce(f, &k);
-    cj_end(f);
+    /* Consumers come first.  Behind the producer's single thread ptxas would not know that the threads of a warp are
+     * together, and keep the ring and the matrices in registers of each thread, not of the warp. */
+    cj_comment(f, "Warpgroups 1 and 2 consume: each multiplies its part of a tile, and stores the sums");
     if (moves) cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
     else cj_if(f, cj_ne(f, warpgroup, 0));
         consume(f, &k, warpgroup);
+    cj_end(f);
+    cj_comment(f, "Warpgroup 0 produces: its first thread copies tiles of A and B");
+    if (moves) cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
+    else cj_if(f, cj_eq(f, warpgroup, 0));
+        produce(f, &k);
     cj_end(f);
     cj_return(f);
 }

@@ -249,6 +249,41 @@ static void at_once(void)
     free(first);
 }
 
+/* More products than a grid has blocks in y, each one element: what lies behind is in z, or a block loops over it. */
+static void many_batches(void)
+{
+    enum { MANY = 65540 };
+    static const struct { const char *name; int32_t path; } paths[] = {
+        { "scalar", CJ_GEMM_SCALAR }, { "mma", CJ_GEMM_MMA }, { "any", CJ_GEMM_AUTO }
+    };
+    bool cpu = !strcmp(cj_driver_kind(kb_drv), "sim");
+    kb_memory many = kb_take(MANY * 4);
+    fill_whole(&a, CJ_S8, 16, 3), fill_whole(&b, CJ_S8, MANY, 71);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (cpu) {
+            tap_skip(1, "%d products by path %s take the CPU device minutes", MANY, paths[i].name);
+            continue;
+        }
+        cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_S8, .path = paths[i].path));
+        if (cj_error_of(g)->status == CJ_ENOTSUP) {
+            tap_skip(1, "the device has no path %s", paths[i].name);
+            cj_gemm_free(g);
+            continue;
+        }
+        const cj_gemm_args args = { .a = { a.data, 0, 0 }, .b = { b.data, 0, 0 }, .out = { many.data, 0, 0 }, .m = 1,
+                                    .n = 1, .k = 1, .batches = MANY, .b_batch = 1, .out_batch = 1 };
+        size_t wrong = 0;
+        kb_blank(&many);
+        kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &args), "launch");
+        if (!kb_get(&many)) wrong++;
+        for (size_t j = 0; j < MANY; j++)
+            wrong += element(&many, CJ_S32, j) != element(&a, CJ_S8, 0) * element(&b, CJ_S8, j);
+        tap_is_uint(wrong, 0, "%d products of one element by path %s", MANY, paths[i].name);
+        cj_gemm_free(g);
+    }
+    kb_drop(&many);
+}
+
 static void mistakes(void)
 {
     cj_ptx *m = cj_ptx_create();
@@ -335,6 +370,7 @@ int main(void)
     everything(true);
     everything(false);
     at_once();
+    many_batches();
     mistakes();
     kb_drop(&a), kb_drop(&b), kb_drop(&c), kb_drop(&out), kb_drop(&bias);
     return kb_close();

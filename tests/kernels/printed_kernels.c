@@ -15,13 +15,17 @@ typedef struct printed {
     const char *comments[PARTS], *names[PARTS]; /* of the object's kernels */
 } printed;
 
-#define OBJECT(kind, options)                                                              \
-    static void *make_##kind(void) { return cj_##kind##_create(kb_dev, options); }        \
+#define PRINTS(kind)                                                                       \
     static cj_status print_##kind(void *x, unsigned flags, const char **text)             \
     {                                                                                      \
         return cj_##kind##_ptx(x, flags, text, NULL);                                      \
     }                                                                                      \
     static void end_##kind(void *x) { cj_##kind##_free(x); }
+
+/* An object with some options, called `name`. */
+#define MAKES(kind, name, options) static void *make_##name(void) { return cj_##kind##_create(kb_dev, options); }
+
+#define OBJECT(kind, options) MAKES(kind, kind, options) PRINTS(kind)
 
 OBJECT(softmax, CJ_SOFTMAX(.type = CJ_BF16, .columns = 1024))
 OBJECT(layer_norm, CJ_LAYER_NORM(.type = CJ_F32, .columns = 1000, .weight = 1, .bias = 1))
@@ -30,8 +34,19 @@ OBJECT(reduce, CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_ADD))
 OBJECT(argmax, CJ_ARGMAX(.type = CJ_F32))
 OBJECT(rope, CJ_ROPE(.type = CJ_BF16, .dim = 64))
 OBJECT(elementwise, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_BF16, CJ_BF16 }, .activation = CJ_ACTIVATION_SILU))
+PRINTS(gemm)
+PRINTS(attention)
+MAKES(gemm, gemm_scalar, CJ_GEMM(.type = CJ_F16, .path = CJ_GEMM_SCALAR))
+MAKES(gemm, gemm_mma, CJ_GEMM(.type = CJ_BF16, .path = CJ_GEMM_MMA))
+MAKES(gemm, gemm_wgmma, CJ_GEMM(.type = CJ_BF16, .path = CJ_GEMM_WGMMA))
+MAKES(gemm, gemm_promoted, CJ_GEMM(.type = CJ_U8, .elements = CJ_GEMM_ELEMENTS_E4M3, .out_type = CJ_F32, .promote = 1,
+                                   .path = CJ_GEMM_WGMMA))
+MAKES(attention, attention_scalar, CJ_ATTENTION(.type = CJ_F32, .dim = 40, .path = CJ_ATTENTION_SCALAR))
+MAKES(attention, attention_mma, CJ_ATTENTION(.type = CJ_F16, .dim = 64, .path = CJ_ATTENTION_MMA))
+MAKES(attention, attention_wgmma, CJ_ATTENTION(.type = CJ_BF16, .dim = 64, .causal = 1, .path = CJ_ATTENTION_WGMMA))
 
 #define CALLS(kind) #kind, make_##kind, print_##kind, end_##kind
+#define CALLS_OF(kind, name) #name, make_##name, print_##kind, end_##kind
 
 static const printed all[] = {
     { CALLS(softmax),
@@ -58,6 +73,33 @@ static const printed all[] = {
     { CALLS(elementwise),
       { "The row and the piece", "One column at a time", "Load vectors", "The results", "Part of a vector" },
       { "row", "column", "in0_row", "in1_row", "out_row" } },
+    { CALLS_OF(gemm, gemm_scalar),
+      { "The tile of the block, and its products", "Load a tile of A", "Multiply the tiles", "elements of B ahead",
+        "Multiply the buffer", "Store the sums through shared memory" },
+      { "tile_row", "tile_column", "k_at", "sum_15", "a_ahead_0", "buffer" } },
+    { CALLS_OF(gemm, gemm_mma),
+      { "The places of the warp's fragments", "The thread's first unit of A", "Begin the copies", "Multiply the stage",
+        "Load elements of A", "through shared memory" },
+      { "tile_row", "warp_column", "full_stage", "empty_stage", "a_from", "sum_3" } },
+    { CALLS_OF(gemm, gemm_wgmma),
+      { "Warpgroup 0 produces", "Copy 128 bytes of k", "Warpgroups 1 and 2 consume", "Multiply a stage",
+        "by the tensor map", "Add up what the blocks have sent" },
+      { "tile_row", "stage", "a_matrix", "sum_127", "received", "total_0" } },
+    { CALLS_OF(gemm, gemm_promoted),
+      { "The block's tiles", "The tile of the block's cluster", "Add the products of the stage" },
+      { "warpgroup", "k_at", "sum_95", "product_95", "other_product_63", "rank" } },
+    { CALLS_OF(attention, attention_scalar),
+      { "The tile of queries", "Fill shared memory", "The thread's scores, masked", "The greatest score",
+        "Add the values", "Divide the results by the sum" },
+      { "first_query", "end_of_keys", "key", "score_0", "factor", "result" } },
+    { CALLS_OF(attention, attention_mma),
+      { "Begin to copy a tile", "The warp's queries as fragments", "The scores: queries times keys",
+        "Mask the keys", "shares times values", "element by element" },
+      { "head", "row", "score_31", "greatest_1", "own_sum_0", "query_0" } },
+    { CALLS_OF(attention, attention_wgmma),
+      { "Warpgroup 0 produces", "Copy the queries and the last keys", "Issue the scores", "The keys before, tile by",
+        "beside the first scores", "Store the results by the tensor map" },
+      { "key_stage", "value_stage", "tiles_of_keys", "score_63", "share_31", "result_31" } },
 };
 
 /* `text` without its lines of comments. */
