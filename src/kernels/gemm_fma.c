@@ -1,29 +1,35 @@
 /* Path scalar of cj_gemm for f32 on sm_90a: multiply-adds of f32 over tiles that tensor maps copy.
  *
- * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  One thread of the first warpgroup copies 32
- * columns of k at a time into a ring of stages; the other warps consume them.  A warp's lanes are 8 x 4: lane (p, q)
- * has `down` rows and `across` columns of sums.  In a stage lie, for each operand,
+ * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  One thread of warp 0 copies 32 columns of k at a
+ * time into a ring of stages.  The other warpgroups consume them.  A warp's lanes are 8 x 4: lane (p, q) has `down` rows
+ * and `across` columns of sums.  In a stage lie, for each operand,
  *
- *     with k contiguous:        rows of 32 k, 128 bytes, one for each outer index, with the 128-byte swizzle;
- *     with the outer side so:   32 rows, one for each k.
+ *     with the outer side contiguous:   32 rows, one for each k;
+ *     with k contiguous:                rows of 32 k, 128 bytes, one for each outer index, with the 128-byte swizzle.
  *
- * A thread loads its rows of A and its columns of B for two k, in vectors along the side that is contiguous.  It has
- * two sets of registers, of which one is loaded while the other is multiplied, also across the borders of stages.
+ * Warps 1 to 3 turn the latter: each 8 rows are a unit of 1024 bytes, which becomes 32 rows of 8 outer indices.  So a
+ * thread always loads neighbours along the outer side, whose registers the compiler puts where multiply-adds do not
+ * wait for them.  (Of two neighbours along k, one has the register bank of the sum, whichever bank that is.)
  *
- * Each sum has one accumulator and is added up in the order of k. */
+ * A thread has two sets of operands, of which one is loaded while the other is multiplied, also across the borders of
+ * stages.  Shared memory delivers 24 words for 128 multiply-adds of a thread of 8 x 16 sums, three quarters of what it
+ * can.  Each sum has one accumulator and is added up in the order of k. */
 #include "kernels/gemm_core.h"
 
 enum {
-    WARPGROUP = 128, STAGE_K = 32, K_BYTES = STAGE_K * 4, STEP_K = 2, QUAD = 4,
-    LANES_DOWN = 8, LANES_ACROSS = 4, MOST_DOWN = 8,
-    ALIGNED = 1024, PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 232
+    WARPGROUP = 128, STAGE_K = 32, K_BYTES = STAGE_K * 4, STEP_K = 4, QUAD = 4,
+    LANES_DOWN = 8, LANES_ACROSS = 4, MOST_DOWN = 8, UNIT_ROWS = 8, UNIT_BYTES = UNIT_ROWS * K_BYTES, TURNERS = 3,
+    ALIGNED = 1024
 };
 
-/* The tiles: how many warps lie in them, and how many blocks a multiprocessor has. */
-static const struct fma_shape { uint32_t rows, columns, warps_down, warps_across, stages, blocks; } fma_shapes[] = {
-    { 128, 128, 2, 4, 6, 1 },
-    { 96, 96, 2, 2, 4, 2 },
-    { 64, 64, 2, 2, 6, 2 },
+/* The tiles: how many warps lie in them, how many blocks a multiprocessor has, and the registers of a thread of the
+ * first warpgroup and of the others: together no more than all have at the start, 168 or 128. */
+static const struct fma_shape {
+    uint32_t rows, columns, warps_down, warps_across, stages, blocks, fewer, more;
+} fma_shapes[] = {
+    { 128, 256, 2, 4, 4, 1, 40, 232 },
+    { 96, 96, 2, 2, 4, 2, 48, 208 },
+    { 64, 64, 2, 2, 6, 2, 48, 208 },
 };
 enum { FMA_SHAPES = sizeof fma_shapes / sizeof *fma_shapes };
 
@@ -43,9 +49,10 @@ typedef struct fma_kernel {
     uint32_t vector;                   /* neighbouring rows that one load takes */
     uint32_t a_bytes, b_bytes, patch_bytes; /* of a stage; of what a warp stores through */
     cj_val map[2];
+    cj_val ready;                      /* barriers of stages whose operands have been turned */
     cj_val shared, barriers, thread, lane, rounds; /* CJ_U32; stages of k, 1 at least */
     cj_val tiles_down, tiles_across, of_batch, tiles;
-    cj_val pairs;                      /* the result can be stored two columns at a time; CJ_PRED */
+    cj_val quads;                      /* the result can be stored four columns at a time; CJ_PRED */
 } fma_kernel;
 
 static void sizes_of(fma_kernel *k)
@@ -60,13 +67,29 @@ static void sizes_of(fma_kernel *k)
     k->patch_bytes = k->vector * LANES_DOWN * CJK_PATCH_PITCH * 4;
 }
 
+static bool is_turned(const fma_kernel *k, int which) { return k->v->next[which] == CJK_K_NEXT; }
+
+static bool turns(const fma_kernel *k) { return is_turned(k, CJK_GEMM_A) || is_turned(k, CJK_GEMM_B); }
+
+/* Where operand `which` has its stages. */
+static cj_val stages_of(cj_fn *f, const fma_kernel *k, int which)
+{
+    return which == CJK_GEMM_B ? cj_add(f, k->shared, k->shape->stages * k->a_bytes) : k->shared;
+}
+
+/* Units that a load of a warp reads at once: their swizzles differ. */
+static uint32_t units_at_once(const fma_kernel *k, int which)
+{
+    return which == CJK_GEMM_B ? QUAD * LANES_ACROSS / UNIT_ROWS : k->vector * LANES_DOWN / UNIT_ROWS;
+}
+
 void cjk_gemm_fma_sizes(cjk_gemm_variant *v)
 {
     fma_kernel k = { .shape = shape_of(v) };
     sizes_of(&k);
     v->threads = WARPGROUP + k.warps * 32;
     v->blocks = k.shape->blocks;
-    v->shared = k.shape->stages * (k.a_bytes + k.b_bytes + 16) + k.warps * k.patch_bytes + ALIGNED;
+    v->shared = k.shape->stages * (k.a_bytes + k.b_bytes + 24) + k.warps * k.patch_bytes + ALIGNED;
 }
 
 /* -- Tiles --------------------------------------------------------------------------------------------------------- */
@@ -78,7 +101,10 @@ static fma_tile fma_tile_at(cj_fn *f, const fma_kernel *k, cj_val number)
     cj_val row, column, batch = cj_div(f, number, k->of_batch);
     cj_val before = cj_mul(f, batch, k->of_batch);
     cjk_gemm_tile(f, cj_sub(f, number, before), k->tiles_down, k->tiles_across, &row, &column);
-    return (fma_tile){ cj_mul(f, row, k->v->rows), cj_mul(f, column, k->v->columns), batch };
+    fma_tile t = { cj_mul(f, row, k->v->rows), cj_mul(f, column, k->v->columns), batch };
+    cj_name(f, t.row, "tile_row");
+    cj_name(f, t.column, "tile_column");
+    return t;
 }
 
 /* -- Producer ------------------------------------------------------------------------------------------------------ */
@@ -87,7 +113,7 @@ static fma_tile fma_tile_at(cj_fn *f, const fma_kernel *k, cj_val number)
 static void copy_stage(cj_fn *f, const fma_kernel *k, int which, cj_val first, cj_val along, cj_val batch, cj_val to,
                        cj_val full)
 {
-    bool by_k = k->v->next[which] == CJK_K_NEXT;
+    bool by_k = is_turned(k, which);
     cj_val own = cj_select(f, cj_eq(f, k->p.by_batch[which], 0), 0, batch);
     cj_val inner = cj_bits(f, CJ_S32, by_k ? along : first), outer = cj_bits(f, CJ_S32, by_k ? first : along);
     cj_tma_load(f, to, k->map[which], cj_vec(f, inner, outer, cj_bits(f, CJ_S32, own)), full);
@@ -97,17 +123,21 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
 {
     cj_ring ring;
     cj_if(f, cj_eq(f, k->thread, 0));
+        cj_comment(f, "Copy 32 columns of k of A and of B to the next stage, once it is empty");
         for (int i = 0; i < 2; i++) cj_tma_prefetch(f, k->map[i]);
         cj_ring_begin(f, k->barriers, k->shape->stages, &ring);
         cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
             fma_tile t = fma_tile_at(f, k, number);
             cj_val round = cj_for(f, 0, k->rounds, 1);
                 cj_val along = cj_mul(f, round, STAGE_K);
+                cj_name(f, along, "k_at");
                 cj_ring_wait_empty(f, &ring);
+                if (turns(k)) cj_fence_async_shared(f); /* a copy follows what threads have written there */
                 cj_val full = cj_ring_full(f, &ring);
-                cj_val a = cj_ring_stage(f, &ring, k->shared, cj_imm(f, k->a_bytes));
-                cj_val b = cj_ring_stage(f, &ring, cj_add(f, k->shared, k->shape->stages * k->a_bytes),
-                                         cj_imm(f, k->b_bytes));
+                cj_val a = cj_ring_stage(f, &ring, stages_of(f, k, CJK_GEMM_A), cj_imm(f, k->a_bytes));
+                cj_val b = cj_ring_stage(f, &ring, stages_of(f, k, CJK_GEMM_B), cj_imm(f, k->b_bytes));
+                cj_name(f, a, "a_stage");
+                cj_name(f, b, "b_stage");
                 cj_mbarrier_expect(f, full, cj_imm(f, k->a_bytes + k->b_bytes));
                 copy_stage(f, k, CJK_GEMM_A, t.row, along, t.batch, a, full);
                 copy_stage(f, k, CJK_GEMM_B, t.column, along, t.batch, b, full);
@@ -117,37 +147,97 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
     cj_end(f);
 }
 
+/* -- Turning ------------------------------------------------------------------------------------------------------- */
+
+/* Row k of a unit has 8 outer indices, 32 bytes.  It is in place k ^ (k / 4 % 4) ^ (unit % units_at_once): then neither
+ * these stores nor the loads of consumers have bank conflicts.
+ *
+ * One warp turns a unit in its place: a lane has 4 + 4 k of one outer index. */
+static void turn_unit(cj_fn *f, cj_val lane, cj_val unit, cj_val swizzle)
+{
+    cj_val row = cj_and(f, lane, UNIT_ROWS - 1), quad = cj_shr(f, lane, 3), words = cj_regs(f, CJ_F32, 2 * QUAD);
+    cj_val chunk = cj_shl(f, cj_xor(f, quad, row), 4);
+    cj_val from = cj_let(f, CJ_U32, cj_add(f, cj_mad(f, row, K_BYTES, unit), chunk));
+    cj_val place = cj_shl(f, cj_and(f, cj_xor(f, quad, swizzle), QUAD - 1), 5);
+    cj_val to = cj_let(f, CJ_U32, cj_add(f, cj_add(f, cj_mad(f, quad, 128, unit), cj_shl(f, row, 2)), place));
+    cj_name(f, words, "word");
+    cj_ins(f, "ld.shared.v4.f32", cj_slice(f, words, 0, QUAD), cj_mem(f, from, 0));
+    cj_ins(f, "ld.shared.v4.f32", cj_slice(f, words, QUAD, QUAD), cj_mem(f, cj_xor(f, from, QUAD * 16), 0));
+    cj_warp_sync(f, 0xffffffffu);
+    for (uint32_t i = 0; i < QUAD; i++) {
+        cj_val at = cj_let(f, CJ_U32, cj_xor(f, to, i << 5));
+        cj_ins(f, "st.shared.f32", cj_mem(f, at, 0), cj_elem(f, words, i));
+        cj_ins(f, "st.shared.f32", cj_mem(f, at, UNIT_BYTES / 2), cj_elem(f, words, QUAD + i));
+    }
+}
+
+/* Warps 1 to 3. */
+static void fma_turn(cj_fn *f, const fma_kernel *k)
+{
+    cj_ring ring;
+    cj_val warp;
+    cj_warp_id(f, &warp);
+    cj_val first = cj_let(f, CJ_U32, cj_sub(f, warp, 1));
+    cj_comment(f, "Turn the stages whose rows are contiguous along k");
+    cj_ring_begin(f, k->barriers, k->shape->stages, &ring);
+    cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
+        cj_for(f, 0, k->rounds, 1);
+            cj_ring_wait_full(f, &ring);
+            for (int i = 0; i < 2; i++) {
+                if (!is_turned(k, i)) continue;
+                uint32_t bytes = i == CJK_GEMM_B ? k->b_bytes : k->a_bytes;
+                cj_val stage = cj_ring_stage(f, &ring, stages_of(f, k, i), cj_imm(f, bytes));
+                cj_val unit = cj_for(f, first, bytes / UNIT_BYTES, TURNERS);
+                    turn_unit(f, k->lane, cj_mad(f, unit, UNIT_BYTES, stage),
+                              cj_and(f, unit, units_at_once(k, i) - 1));
+                cj_end(f);
+            }
+            cj_warp_sync(f, 0xffffffffu);
+            cj_mbarrier_arrive_if(f, cj_eq(f, k->lane, 0), cj_mad(f, ring.index, 8, k->ready));
+            cj_ring_next(f, &ring);
+        cj_end(f);
+    cj_end(f);
+}
+
 /* -- Consumers: loads ---------------------------------------------------------------------------------------------- */
 
-/* An operand in a warp.  Outer index i of a thread is index
- *     A:  8 * i + l                          B:  16 * (i / 4) + 8 * (i / 2 % 2) + 2 * l + i % 2
- * of the warp with k contiguous: lanes read rows whose swizzles differ, and have pairs of columns.  Else lanes read
- * neighbours, `vector` of them at once:
- *         8 * (i - i % vector) + vector * l + i % vector          16 * (i / 4) + 4 * l + i % 4 */
+/* An operand in a warp.  Outer index i of lane l is index  lanes * (i - i % vector) + vector * l + i % vector  of the
+ * warp: lanes read neighbours, `vector` of them at once. */
 typedef struct fma_operand {
-    int which;
-    bool by_k;
+    bool turned;
     uint32_t count, vector;    /* outer indices of a thread, and of one load */
-    uint32_t lanes, pitch, stage_bytes; /* lanes along it; bytes of a row */
+    uint32_t pitch, by_load, stage_bytes; /* bytes from a k to the next one (not turned), from a load to the next one */
     cj_val first;              /* this lane's place in stage 0 */
-    cj_val stage, at[2];       /* its place in this stage, and at this k: of even and of odd rows of B */
+    cj_val swizzle;            /* of its unit, as bytes */
+    cj_val stage, at;          /* its place in this stage, and at these four k */
     cj_val regs[2];            /* one is loaded while the other is multiplied */
 } fma_operand;
 
 static fma_operand fma_operand_begin(cj_fn *f, const fma_kernel *k, int which, cj_val warp_place, cj_val lane_place)
 {
     bool b = which == CJK_GEMM_B;
-    fma_operand o = { .which = which, .by_k = k->v->next[which] == CJK_K_NEXT, .count = b ? k->across : k->down,
-                      .vector = b ? QUAD : k->vector, .lanes = b ? LANES_ACROSS : LANES_DOWN,
+    uint32_t lanes = b ? LANES_ACROSS : LANES_DOWN;
+    fma_operand o = { .turned = is_turned(k, which), .count = b ? k->across : k->down, .vector = b ? QUAD : k->vector,
                       .stage_bytes = b ? k->b_bytes : k->a_bytes };
-    cj_val start = b ? cj_add(f, k->shared, k->shape->stages * k->a_bytes) : k->shared;
-    cj_val lane = o.by_k && b ? cj_mul(f, lane_place, 2) : lane_place;
-    o.pitch = o.by_k ? K_BYTES : (b ? k->v->columns : k->v->rows) * 4;
-    cj_val warp = cj_mad(f, warp_place, o.count * o.lanes * (o.by_k ? K_BYTES : 4), start);
-    o.first = cj_let(f, CJ_U32, cj_mad(f, lane, o.by_k ? K_BYTES + 16 : o.vector * 4, warp));
+    uint32_t of_warp = o.count * lanes, bytes = o.vector * 4;
+    o.pitch = (b ? k->v->columns : k->v->rows) * 4;
+    o.by_load = o.turned ? units_at_once(k, which) * UNIT_BYTES : lanes * bytes;
+    cj_val start = cj_mad(f, warp_place, of_warp * (o.turned ? K_BYTES : 4), stages_of(f, k, which));
+    cj_val place = cj_mul(f, lane_place, bytes), unit = cj_div(f, place, UNIT_ROWS * 4);
+    if (o.turned) {
+        cj_val in_unit = cj_and(f, place, UNIT_ROWS * 4 - 1);
+        o.swizzle = cj_let(f, CJ_U32, cj_shl(f, unit, 5));
+        place = cj_mad(f, unit, UNIT_BYTES, in_unit);
+    }
+    o.first = cj_let(f, CJ_U32, cj_add(f, start, place));
     o.stage = cj_let(f, CJ_U32, o.first);
-    for (int i = 0; i < 2; i++) o.at[i] = cj_let(f, CJ_U32, 0);
-    for (int i = 0; i < 2; i++) o.regs[i] = cj_regs(f, CJ_F32, (size_t)o.count * STEP_K);
+    o.at = cj_let(f, CJ_U32, 0);
+    for (int i = 0; i < 2; i++) {
+        o.regs[i] = cj_regs(f, CJ_F32, o.count);
+        cj_name(f, o.regs[i], b ? "b" : "a");
+    }
+    cj_name(f, o.stage, b ? "b_stage" : "a_stage");
+    cj_name(f, o.at, b ? "b_at" : "a_at");
     return o;
 }
 
@@ -156,30 +246,24 @@ static void enter_stage(cj_fn *f, const fma_operand *o, cj_val stage)
     cj_assign(f, o->stage, cj_mad(f, stage, o->stage_bytes, o->first));
 }
 
-/* Loads the STEP_K k that are `bytes` behind the begin of a row of k into a set of registers. */
-static void load_step(cj_fn *f, const fma_operand *o, cj_val bytes, uint32_t set)
+/* Goes to the STEP_K k that are `bytes` behind the begin of a row of k. */
+static void enter_step(cj_fn *f, const fma_operand *o, cj_val bytes)
 {
-    bool b = o->which == CJK_GEMM_B;
-    if (o->by_k) {
-        cj_assign(f, o->at[0], cj_xor(f, o->stage, bytes));
-        if (b) cj_assign(f, o->at[1], cj_xor(f, o->at[0], 16));
-        for (uint32_t i = 0; i < o->count; i++) {
-            uint32_t row = b ? i / 4 * 16 + i / 2 % 2 * 8 + i % 2 : i * LANES_DOWN;
-            cj_ins(f, "ld.shared.v2.f32", cj_slice(f, o->regs[set], (size_t)i * STEP_K, STEP_K),
-                   cj_mem(f, o->at[b ? i % 2 : 0], row * K_BYTES));
-        }
+    if (!o->turned) {
+        cj_assign(f, o->at, cj_mad(f, bytes, o->pitch / 4, o->stage));
         return;
     }
-    cj_assign(f, o->at[0], cj_mad(f, bytes, o->pitch / 4, o->stage));
-    for (uint32_t i = 0; i < o->count * STEP_K; i += o->vector)
-        cj_ins(f, o->vector == 4 ? "ld.shared.v4.f32" : "ld.shared.v2.f32", cj_slice(f, o->regs[set], i, o->vector),
-               cj_mem(f, o->at[0], i / o->count * o->pitch + i % o->count * o->lanes * 4));
+    cj_val place = cj_xor(f, cj_and(f, cj_shl(f, bytes, 1), (QUAD - 1) << 5), o->swizzle);
+    cj_assign(f, o->at, cj_add(f, cj_mad(f, bytes, UNIT_ROWS, o->stage), place));
 }
 
-/* The register of a set that has outer index `outer` at k number k of the step. */
-static cj_val loaded(cj_fn *f, const fma_operand *o, uint32_t set, uint32_t outer, uint32_t k)
+/* Loads k number `k` of the step. */
+static void load_k(cj_fn *f, const fma_operand *o, uint32_t k, uint32_t set)
 {
-    return cj_elem(f, o->regs[set], o->by_k ? outer * STEP_K + k : k * o->count + outer);
+    cj_val at = o->turned && k ? cj_let(f, CJ_U32, cj_xor(f, o->at, k << 5)) : o->at;
+    for (uint32_t i = 0; i < o->count; i += o->vector)
+        cj_ins(f, o->vector == QUAD ? "ld.shared.v4.f32" : "ld.shared.v2.f32", cj_slice(f, o->regs[set], i, o->vector),
+               cj_mem(f, at, i / o->vector * o->by_load + (o->turned ? 0 : k * o->pitch)));
 }
 
 /* -- Consumers: sums ----------------------------------------------------------------------------------------------- */
@@ -206,7 +290,10 @@ static void fma_consumer_begin(cj_fn *f, const fma_kernel *k, fma_consumer *c)
     c->column = cj_let(f, CJ_U32, cj_mul(f, warp_across, k->across * LANES_ACROSS));
     c->a = fma_operand_begin(f, k, CJK_GEMM_A, warp_down, c->lane_down);
     c->b = fma_operand_begin(f, k, CJK_GEMM_B, warp_across, c->lane_across);
-    for (uint32_t r = 0; r < k->down; r++) c->sums[r] = cj_regs(f, CJ_F32, k->across);
+    for (uint32_t r = 0; r < k->down; r++) {
+        c->sums[r] = cj_regs(f, CJ_F32, k->across);
+        cj_name(f, c->sums[r], "sum");
+    }
     c->releases = cj_eq(f, k->lane, 0);
     c->at = cj_let(f, CJ_U32, zero), c->left = cj_let(f, CJ_U32, zero), c->before = cj_let(f, CJ_U32, zero);
     cj_val patches = cj_add(f, k->shared, k->shape->stages * (k->a_bytes + k->b_bytes));
@@ -214,29 +301,28 @@ static void fma_consumer_begin(cj_fn *f, const fma_kernel *k, fma_consumer *c)
     cj_ring_begin(f, k->barriers, k->shape->stages, &c->ring);
 }
 
-/* The products of one set.  Every other row goes backwards, so that each multiply-add has an operand of the one before
+/* The products of one k.  Every other column goes upwards, so that each multiply-add has an operand of the one before
  * it, which is then not read from the registers again. */
-static void multiply_step(cj_fn *f, const fma_consumer *c, uint32_t set)
+static void multiply_k(cj_fn *f, const fma_consumer *c, uint32_t set)
 {
-    for (uint32_t k = 0; k < STEP_K; k++)
-        for (uint32_t r = 0; r < c->a.count; r++)
-            for (uint32_t i = 0; i < c->b.count; i++) {
-                uint32_t j = r % 2 ? c->b.count - 1 - i : i;
-                cj_val sum = cj_elem(f, c->sums[r], j);
-                cj_val a = loaded(f, &c->a, set, r, k), b = loaded(f, &c->b, set, j, k);
-                cj_ins(f, "fma.rn.f32", sum, a, b, sum);
-            }
+    for (uint32_t j = 0; j < c->b.count; j++)
+        for (uint32_t i = 0; i < c->a.count; i++) {
+            uint32_t r = j % 2 ? c->a.count - 1 - i : i;
+            cj_val sum = cj_elem(f, c->sums[r], j);
+            cj_ins(f, "fma.rn.f32", sum, cj_elem(f, c->a.regs[set], r), cj_elem(f, c->b.regs[set], j), sum);
+        }
 }
 
-static void enter(cj_fn *f, const fma_consumer *c, cj_val stage)
+static void enter(cj_fn *f, const fma_kernel *k, const fma_consumer *c, cj_val stage)
 {
     cj_ring_wait_full(f, &c->ring);
+    if (turns(k)) cj_mbarrier_wait(f, cj_mad(f, stage, 8, k->ready), c->ring.parity);
     enter_stage(f, &c->a, stage);
     enter_stage(f, &c->b, stage);
 }
 
 /* Goes on by STEP_K, perhaps to the next stage; leaves the loop behind the last one. */
-static void next_k(cj_fn *f, const fma_consumer *c)
+static void next_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
     cj_assign(f, c->at, cj_add(f, c->at, STEP_K * 4));
     cj_if(f, cj_eq(f, c->at, K_BYTES));
@@ -245,40 +331,36 @@ static void next_k(cj_fn *f, const fma_consumer *c)
         cj_assign(f, c->before, c->ring.index);
         cj_ring_next(f, &c->ring);
         cj_break_if(f, cj_eq(f, c->left, 0));
-        enter(f, c, c->ring.index);
+        enter(f, k, c, c->ring.index);
     cj_end(f);
+    enter_step(f, &c->a, c->at);
+    enter_step(f, &c->b, c->at);
 }
 
-/* Ends the compiler's basic block by a branch that is never taken: there are fewer stages left.  In a block that has
- * loads too, or more products, the compiler mixes multiply-adds that have no operand in common, and these wait for
- * their registers. */
-static void end_block(cj_fn *f, const fma_consumer *c, uint32_t set)
-{
-    cj_break_if(f, cj_eq(f, c->left, UINT32_MAX - set));
-}
-
-/* The sums of a tile.  The loop goes over both sets.  A stage ends behind the second one only, but the test follows the
- * first one too, for the same reason. */
+/* The sums of a tile: STEP_K k in each round of the loop. */
 static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
+    cj_comment(f, "Add up the products of a tile");
     for (uint32_t r = 0; r < k->down; r++) cj_assign_all(f, c->sums[r], cj_imm(f, 0.0f));
     cj_assign(f, c->left, k->rounds);
     cj_assign(f, c->at, cj_imm(f, 0));
-    enter(f, c, c->ring.index);
-    load_step(f, &c->a, c->at, 0);
-    load_step(f, &c->b, c->at, 0);
+    enter(f, k, c, c->ring.index);
+    enter_step(f, &c->a, c->at);
+    enter_step(f, &c->b, c->at);
+    load_k(f, &c->a, 0, 0);
+    load_k(f, &c->b, 0, 0);
     cj_loop(f);
-        for (uint32_t set = 0; set < 2; set++) {
-            next_k(f, c);
-            load_step(f, &c->a, c->at, set ^ 1);
-            load_step(f, &c->b, c->at, set ^ 1);
-            end_block(f, c, set);
-            multiply_step(f, c, set);
+        for (uint32_t i = 0; i < STEP_K; i++) {
+            uint32_t next = (i + 1) % STEP_K;
+            if (!next) next_step(f, k, c);
+            load_k(f, &c->a, next, next % 2);
+            load_k(f, &c->b, next, next % 2);
+            multiply_k(f, c, i % 2);
         }
         cj_val entered = cj_eq(f, c->at, 0);
         cj_ring_release_if(f, cj_and(f, entered, c->releases), &c->ring, c->before);
     cj_end(f);
-    multiply_step(f, c, 1);
+    multiply_k(f, c, (STEP_K - 1) % 2);
     cj_ring_release_if(f, c->releases, &c->ring, c->before);
 }
 
@@ -288,38 +370,33 @@ static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 static cj_val fma_row(cj_fn *f, const fma_consumer *c, uint32_t r)
 {
     uint32_t vector = c->a.vector;
-    if (c->a.by_k) return cj_add(f, c->lane_down, r * LANES_DOWN);
     return cj_add(f, cj_mul(f, c->lane_down, vector), (r - r % vector) * LANES_DOWN + r % vector);
-}
-
-/* Pairs of columns: those of one are neighbours. */
-static cj_val fma_pair(cj_fn *f, const fma_consumer *c, uint32_t pair)
-{
-    uint32_t quad = pair / 2 * CJK_PATCH_COLUMNS;
-    if (c->b.by_k) return cj_add(f, cj_mul(f, c->lane_across, 2), quad + pair % 2 * 8);
-    return cj_add(f, cj_mul(f, c->lane_across, 4), quad + pair % 2 * 2);
 }
 
 /* Whether sums can be stored as they are. */
 static bool stores_plainly(const cjk_gemm *g) { return g->by_map && g->type[CJK_GEMM_OUT] == CJ_F32; }
 
-/* Straight from registers, two columns at a time. */
-static void store_pairs(cj_fn *f, const fma_kernel *k, const fma_consumer *c, const fma_tile *t)
+/* Straight from registers, four columns at a time. */
+static void store_quads(cj_fn *f, const fma_kernel *k, const fma_consumer *c, const fma_tile *t)
 {
     cj_val wide_batch = cj_cvt(f, CJ_U64, t->batch), by_row = cjk_gemm_bytes(f, k->p.out.stride, CJ_F32);
     cj_val by_batch = cjk_gemm_bytes(f, k->p.by_batch[CJK_GEMM_OUT], CJ_F32), columns = k->p.size[CJK_GEMM_B];
     cj_val base = cj_mad(f, wide_batch, by_batch, cj_addr(f, k->p.out.base));
-    cj_val row0 = cj_add(f, t->row, c->row), column0 = cj_add(f, t->column, c->column);
+    cj_val row0 = cj_add(f, t->row, c->row);
+    cj_val column0 = cj_mad(f, c->lane_across, QUAD, cj_add(f, t->column, c->column));
     for (uint32_t r = 0; r < k->down; r++) {
         cj_val row = cj_add(f, row0, fma_row(f, c, r));
         cj_if(f, cj_lt(f, row, k->p.size[CJK_GEMM_A]));
             cj_val at_row = cj_mad(f, cj_cvt(f, CJ_U64, row), by_row, base);
-            for (uint32_t pair = 0; pair < k->across / 2; pair++) {
-                cj_val column = cj_add(f, column0, fma_pair(f, c, pair)), next = cj_add(f, column, 1);
-                cj_val sums = cj_slice(f, c->sums[r], (size_t)pair * 2, 2);
-                cj_val at = cj_mad(f, cj_cvt(f, CJ_U64, column), 4, at_row);
-                cj_ins_if(f, cj_lt(f, next, columns), "st.global.v2.f32", cj_mem(f, at, 0), sums);
-                cj_ins_if(f, cj_eq(f, next, columns), "st.global.f32", cj_mem(f, at, 0), cj_elem(f, sums, 0));
+            for (uint32_t quad = 0; quad < k->across / QUAD; quad++) {
+                cj_val column = cj_add(f, column0, quad * CJK_PATCH_COLUMNS), next = cj_add(f, column, QUAD - 1);
+                cj_val sums = cj_slice(f, c->sums[r], (size_t)quad * QUAD, QUAD);
+                cj_val at = cj_mad(f, cj_cvt(f, CJ_U64, column), 4, at_row), whole = cj_lt(f, next, columns);
+                cj_ins_if(f, whole, "st.global.v4.f32", cj_mem(f, at, 0), sums);
+                for (uint32_t i = 0; i < QUAD - 1; i++) {
+                    cj_val inside = cj_lt(f, cj_add(f, column, i), columns), one = cj_and(f, inside, cj_not(f, whole));
+                    cj_ins_if(f, one, "st.global.f32", cj_mem(f, at, i * 4), cj_elem(f, sums, i));
+                }
             }
         cj_end(f);
     }
@@ -332,10 +409,10 @@ static void store_patches(cj_fn *f, const fma_kernel *k, const fma_consumer *c, 
     cj_val row0 = cj_add(f, t->row, c->row), column0 = cj_add(f, t->column, c->column);
     for (uint32_t m = 0; m < k->down / k->vector; m++)
         for (uint32_t n = 0; n < k->across / QUAD; n++) {
-            for (uint32_t i = 0; i < k->vector * 2; i++) {
-                cj_val word = cj_mad(f, fma_row(f, c, i / 2), CJK_PATCH_PITCH, fma_pair(f, c, i % 2));
-                cj_ins(f, "st.shared.v2.f32", cj_mem(f, cj_mad(f, word, 4, c->patch), 0),
-                       cj_slice(f, c->sums[m * k->vector + i / 2], (size_t)n * QUAD + i % 2 * 2, 2));
+            for (uint32_t i = 0; i < k->vector; i++) {
+                cj_val word = cj_mad(f, fma_row(f, c, i), CJK_PATCH_PITCH, cj_mul(f, c->lane_across, QUAD));
+                cj_ins(f, "st.shared.v4.f32", cj_mem(f, cj_mad(f, word, 4, c->patch), 0),
+                       cj_slice(f, c->sums[m * k->vector + i], (size_t)n * QUAD, QUAD));
             }
             cj_val row = cj_add(f, row0, m * rows), column = cj_add(f, column0, n * CJK_PATCH_COLUMNS);
             cjk_gemm_patch_store(f, k->g, &k->p, c->patch, rows, k->lane, row, column, t->batch);
@@ -349,9 +426,10 @@ static void fma_consume(cj_fn *f, const fma_kernel *k)
     cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
         fma_tile t = fma_tile_at(f, k, number);
         sum_tile(f, k, &c);
+        cj_comment(f, "Store the sums");
         if (stores_plainly(k->g)) {
-            cj_if(f, k->pairs);
-                store_pairs(f, k, &c, &t);
+            cj_if(f, k->quads);
+                store_quads(f, k, &c, &t);
             cj_else(f);
                 store_patches(f, k, &c, &t);
             cj_end(f);
@@ -363,12 +441,12 @@ static void fma_consume(cj_fn *f, const fma_kernel *k)
 
 /* -- The kernel ---------------------------------------------------------------------------------------------------- */
 
-/* Whether rows, batches and the result itself begin at multiples of 8 bytes. */
-static cj_val are_pairs(cj_fn *f, const cjk_gemm_params *p)
+/* Whether rows, batches and the result itself begin at multiples of 16 bytes. */
+static cj_val are_quads(cj_fn *f, const cjk_gemm_params *p)
 {
     cj_val address = cj_addr(f, p->out.base), row = cj_bits(f, CJ_U64, cj_shl(f, p->out.stride, 2));
     cj_val batch = cj_bits(f, CJ_U64, cj_shl(f, p->by_batch[CJK_GEMM_OUT], 2));
-    cj_val low = cj_and(f, cj_or(f, cj_or(f, row, batch), address), 7);
+    cj_val low = cj_and(f, cj_or(f, cj_or(f, row, batch), address), 15);
     return cj_and(f, cj_eq(f, low, 0), cj_eq(f, p->out.step, 1));
 }
 
@@ -381,6 +459,7 @@ static void fma_begin(cj_fn *f, fma_kernel *k, cj_fn *epilogue)
     cj_val start = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, ALIGNED));
     k->shared = cj_and(f, cj_add(f, start, ALIGNED - 1), 0xfffffc00u);
     k->barriers = cj_add(f, k->shared, s->stages * (k->a_bytes + k->b_bytes) + k->warps * k->patch_bytes);
+    k->ready = cj_let(f, CJ_U32, cj_add(f, k->barriers, s->stages * 16));
     k->thread = cj_thread_id(f, CJ_X);
     k->lane = cj_and(f, k->thread, 31);
     cj_val rows = cj_add(f, k->p.size[CJK_GEMM_A], s->rows - 1), more = cj_add(f, k->p.k, STAGE_K - 1);
@@ -390,7 +469,19 @@ static void fma_begin(cj_fn *f, fma_kernel *k, cj_fn *epilogue)
     k->tiles_across = cj_div(f, columns, s->columns);
     k->of_batch = cj_mul(f, k->tiles_down, k->tiles_across);
     k->tiles = cj_mul(f, k->of_batch, k->p.batches);
-    if (stores_plainly(k->g)) k->pairs = are_pairs(f, &k->p);
+    if (stores_plainly(k->g)) k->quads = are_quads(f, &k->p);
+}
+
+/* The parts of the warpgroups: the first copies and turns, the others consume. */
+static void first_warpgroup(cj_fn *f, const fma_kernel *k)
+{
+    cj_if(f, cj_lt(f, k->thread, 32));
+        fma_produce(f, k);
+    if (turns(k)) {
+        cj_else(f);
+            fma_turn(f, k);
+    }
+    cj_end(f);
 }
 
 void cjk_gemm_write_fma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue)
@@ -403,16 +494,19 @@ void cjk_gemm_write_fma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
     cj_fn_min_blocks(f, v->blocks);
     fma_begin(f, &k, epilogue);
     cj_warpgroup_id(f, &warpgroup);
+    cj_comment(f, "Barriers: each stage is full, turned, empty");
     cj_if(f, cj_eq(f, k.thread, 0));
         cj_ring_init(f, k.barriers, k.shape->stages, cj_imm(f, 1), cj_imm(f, k.warps));
+        for (uint32_t i = 0; i < k.shape->stages && turns(&k); i++)
+            cj_mbarrier_init(f, cj_add(f, k.ready, i * 8), cj_imm(f, TURNERS));
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
-    cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
-        fma_produce(f, &k);
-    cj_end(f);
-    cj_role_more(f, warpgroup, 1, k.warps * 32 / WARPGROUP, CONSUMER_REGISTERS);
+    cj_role_more(f, warpgroup, 1, k.warps * 32 / WARPGROUP, k.shape->more);
         fma_consume(f, &k);
+    cj_end(f);
+    cj_role_fewer(f, warpgroup, 0, 1, k.shape->fewer);
+        first_warpgroup(f, &k);
     cj_end(f);
     cj_return(f);
 }

@@ -37,6 +37,7 @@ OBJECT(elementwise, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_BF16, CJ_BF16 }, .
 PRINTS(gemm)
 PRINTS(attention)
 MAKES(gemm, gemm_scalar, CJ_GEMM(.type = CJ_F16, .path = CJ_GEMM_SCALAR))
+MAKES(gemm, gemm_fma, CJ_GEMM(.type = CJ_F32))
 MAKES(gemm, gemm_mma, CJ_GEMM(.type = CJ_BF16, .path = CJ_GEMM_MMA))
 MAKES(gemm, gemm_wgmma, CJ_GEMM(.type = CJ_BF16, .path = CJ_GEMM_WGMMA))
 MAKES(gemm, gemm_promoted, CJ_GEMM(.type = CJ_U8, .elements = CJ_GEMM_ELEMENTS_E4M3, .out_type = CJ_F32, .promote = 1,
@@ -77,6 +78,10 @@ static const printed all[] = {
       { "The tile of the block, and its products", "Load a tile of A", "Multiply the tiles", "elements of B ahead",
         "Multiply the buffer", "Store the sums through shared memory" },
       { "tile_row", "tile_column", "k_at", "sum_15", "a_ahead_0", "buffer" } },
+    { CALLS_OF(gemm, gemm_fma),
+      { "each stage is full, turned, empty", "Add up the products of a tile", "Store the sums",
+        "Copy 32 columns of k of A and of B", "Turn the stages" },
+      { "tile_row", "k_at", "a_stage", "b_at", "sum_15", "word_7" } },
     { CALLS_OF(gemm, gemm_mma),
       { "The places of the warp's fragments", "The thread's first unit of A", "Begin the copies", "Multiply the stage",
         "Load elements of A", "through shared memory" },
