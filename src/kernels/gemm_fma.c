@@ -1,8 +1,8 @@
 /* Path scalar of cj_gemm for f32 on sm_90a: multiply-adds of f32 over tiles that tensor maps copy.
  *
  * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  One thread of warp 0 copies 32 columns of k at a
- * time into a ring of stages.  The other warpgroups consume them.  A warp's lanes are 8 x 4: lane (p, q) has `down` rows
- * and `across` columns of sums.  In a stage lie, for each operand,
+ * time into a ring of stages.  The other warpgroups consume them.  A warp's lanes are 8 x 4: lane (p, q) has `down`
+ * rows and `across` columns of sums.  In a stage lie, for each operand,
  *
  *     with the outer side contiguous:   32 rows, one for each k;
  *     with k contiguous:                rows of 32 k, 128 bytes, one for each outer index, with the 128-byte swizzle.
