@@ -95,7 +95,6 @@ mutants += %D%/free_does_not_wait.patch
 mutants += %D%/freed_handle_opens.patch
 mutants += %D%/future_entries_stay.patch
 mutants += %D%/gemm_fma_loses_the_last_column.patch
-mutants += %D%/gemm_fma_takes_what_is_not_turned.patch
 mutants += %D%/gemm_fma_units_share_a_place.patch
 mutants += %D%/gemm_large_reads_a_row_more.patch
 mutants += %D%/graph_drops_kernels.patch
