@@ -104,6 +104,7 @@ mutants += %D%/graph_ends_early.patch
 mutants += %D%/half_found_loses_its_nan.patch
 mutants += %D%/half_sums_enter_their_binade.patch
 mutants += %D%/half_sums_leave_their_binade.patch
+mutants += %D%/hash_of_tables.patch
 mutants += %D%/high_is_low.patch
 mutants += %D%/host_functions_overlap.patch
 mutants += %D%/idle_blocks_overlap.patch
