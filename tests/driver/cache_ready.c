@@ -62,7 +62,8 @@ static void is_quick(void)
     cji_disk_ready *r = begin("usual");
     tap_ok(cji_disk_is_ready(r), "a folder is ready");
     tap_ok(hits(r, 1, SMALL), "a small entry is found");
-    tap_ok(atomic_load(&r->room) != NULL, "and leaves the memory");
+    tap_ok(atomic_load(&r->room) && !atomic_load(&r->small), "it takes the small memory alone");
+    tap_ok(hits(r, 1, SMALL), "the next one has its own");
     tap_ok(hits(r, 2, BIG), "a larger one is found");
     tap_ok(atomic_load(&r->room) == NULL, "and takes it");
     tap_ok(hits(r, 2, BIG), "the next one has its own");
