@@ -9,7 +9,7 @@ enum { N = 1000, BYTES = 4 * N };
 
 /* -- The other process --------------------------------------------------------------------------------------------- */
 
-enum { BEGIN, IMPORT, TAKE, TAKE_AGAIN, TAKE_SHORT, ALLOC, EXPORT, READ, ADD, OTHER_POOL, NO_POOL, FREE };
+enum { BEGIN, IMPORT, TAKE, TAKE_AGAIN, TAKE_SHORT, ALLOC, EXPORT, READ, READ_HERE, ADD, OTHER_POOL, NO_POOL, FREE };
 
 static struct {
     cj_driver *drv;
@@ -88,6 +88,7 @@ static int64_t answer(const peer_question *q)
                 cj_stream_sync(their.s); return st;
     case EXPORT: return cj_mem_pool_export(their.p, &fd);
     case READ: return read_word();
+    case READ_HERE: return *(const uint32_t *)cj_managed_host(their.d);
     case ADD: return add();
     case OTHER_POOL:
         other = cj_mem_pool_import(their.dev, (int)q->value);
@@ -222,10 +223,10 @@ static void of_the_host(int place, cj_kernel *add)
     cj_mem_pool_free(p);
 }
 
-static void between(void)
+static void between(int place)
 {
-    cj_mem_pool *p = cj_mem_pool_create(dev, CJ_MEM_POOL(.ipc = 1));
-    cj_mem_pool *q = cj_mem_pool_create(dev, CJ_MEM_POOL(.ipc = 1));
+    cj_mem_pool *p = cj_mem_pool_create(dev, CJ_MEM_POOL(.place = place, .ipc = 1));
+    cj_mem_pool *q = cj_mem_pool_create(dev, CJ_MEM_POOL(.place = place, .ipc = 1));
     unsigned char handle[CJ_MEM_POOL_MEM_BYTES];
     int first = -1, second = -1;
     uint64_t bytes;
@@ -256,6 +257,11 @@ static void between(void)
     cj_copy_to_host(s, &word, d, 4);
     cj_stream_sync(s);
     tap_is_uint(word, 122, "as is seen here");
+    if (place == CJ_MEM_PLACE_HOST_NUMA) {
+        *(uint32_t *)cj_managed_host(d) = 133;
+        tap_is_int(peer_ask(&o, READ_HERE, 0, NULL), 133, "its host reads what this one writes");
+        *(uint32_t *)cj_managed_host(d) = 122;
+    }
     tap_is_int(peer_ask(&o, ALLOC, 0, NULL), CJ_ESTATE, "it allocates nothing from that pool");
     tap_is_int(peer_ask(&o, EXPORT, 0, NULL), CJ_ESTATE, "nor exports it");
     tap_is_int(peer_ask(&o, TAKE_AGAIN, 0, handle), CJ_EINVAL, "nor takes less than a handle");
@@ -291,7 +297,8 @@ int main(int argc, char **argv)
     of_the_device();
     of_the_host(CJ_MEM_PLACE_HOST, k);
     of_the_host(CJ_MEM_PLACE_HOST_NUMA, k);
-    between();
+    between(CJ_MEM_PLACE_DEVICE);
+    between(CJ_MEM_PLACE_HOST_NUMA);
     tap_is_int(cj_stream_sync(s), CJ_OK, "nothing failed");
     tap_is_uint(cj_device_collect(dev), 0, "and nothing is left");
     cj_kernel_free(k);
