@@ -13,7 +13,10 @@
  * home stream.  Pools and their memory may be freed in any order.
  *
  * Memory of the host has the same address for the host and for kernels of the pool's device
- * (cj_managed_host).  The host may touch it when its stream has reached the allocation.
+ * (cj_managed_host).  The host may touch it when its stream has reached the allocation, and reads
+ * and writes it there: cj_copy_to_host from memory of a node that processes share fails with the
+ * driver 580.159.04 on an H100, in both processes; kernels and the host reach it there.  On the CPU
+ * device such copies work, too.
  *
  * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
  */

@@ -223,6 +223,17 @@ static void of_the_host(int place, cj_kernel *add)
     cj_mem_pool_free(p);
 }
 
+/* A driver may reject copies to the host from memory that lies there (580.159.04 does): on a GPU the host reads it. */
+static bool host_reads(int place) { return place == CJ_MEM_PLACE_HOST_NUMA && tap_on_gpu(); }
+
+static uint32_t first_word(int place, cj_dptr d)
+{
+    uint32_t word = 0;
+    if (host_reads(place)) return *(const uint32_t *)cj_managed_host(d);
+    cj_copy_to_host(s, &word, d, 4);
+    return cj_stream_sync(s) == CJ_OK ? word : 0;
+}
+
 static void between(int place)
 {
     cj_mem_pool *p = cj_mem_pool_create(dev, CJ_MEM_POOL(.place = place, .ipc = 1));
@@ -230,7 +241,6 @@ static void between(int place)
     unsigned char handle[CJ_MEM_POOL_MEM_BYTES];
     int first = -1, second = -1;
     uint64_t bytes;
-    uint32_t word = 0;
     peer o;
     if (cj_error_of(p)->status == CJ_ENOTSUP) {
         tap_skip(1, "%s", cj_error_of(p)->message);
@@ -252,11 +262,9 @@ static void between(int place)
     tap_is_int(peer_ask(&o, BEGIN, 0, NULL), CJ_OK, "another process");
     tap_is_int(peer_ask(&o, IMPORT, (uint64_t)fd, NULL), CJ_OK, "imports the pool");
     tap_is_int(peer_ask(&o, TAKE, bytes, handle), CJ_OK, "and the memory");
-    tap_is_int(peer_ask(&o, READ, 0, NULL), 22, "which it reads");
+    tap_is_int(peer_ask(&o, host_reads(place) ? READ_HERE : READ, 0, NULL), 22, "which it reads");
     tap_is_int(peer_ask(&o, ADD, 0, NULL), CJ_OK, "and its kernels write");
-    cj_copy_to_host(s, &word, d, 4);
-    cj_stream_sync(s);
-    tap_is_uint(word, 122, "as is seen here");
+    tap_is_uint(first_word(place, d), 122, "as is seen here");
     if (place == CJ_MEM_PLACE_HOST_NUMA) {
         *(uint32_t *)cj_managed_host(d) = 133;
         tap_is_int(peer_ask(&o, READ_HERE, 0, NULL), 133, "its host reads what this one writes");
@@ -272,10 +280,7 @@ static void between(int place)
     tap_is_int(peer_ask(&o, NO_POOL, 0, NULL), CJ_EDRIVER, "nor what is no pool");
     tap_is_int(peer_ask(&o, FREE, 0, NULL), 0, "it frees the memory, in stream order");
     tap_is_int(peer_end(&o), 0, "and ends well");
-    word = 0;
-    cj_copy_to_host(s, &word, d, 4);
-    cj_stream_sync(s);
-    tap_is_uint(word, 122, "the memory stays here");
+    tap_is_uint(first_word(place, d), 122, "the memory stays here");
     cj_free(dev, d);
     close(fd), close(other), close(first), close(second);
 out:
