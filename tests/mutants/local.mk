@@ -411,6 +411,7 @@ mutants += %D%/unit_cycle_accepted.patch
 mutants += %D%/unresolved_names_repeat.patch
 mutants += %D%/variable_of_any_sign.patch
 mutants += %D%/view_begins_at_level_0.patch
+mutants += %D%/view_counts_cubemaps.patch
 mutants += %D%/view_has_all_layers.patch
 mutants += %D%/view_of_blocks_has_their_size.patch
 mutants += %D%/vmem_failed_growth_stays.patch
