@@ -15,8 +15,8 @@
  * Memory of the host has the same address for the host and for kernels of the pool's device
  * (cj_managed_host).  The host may touch it when its stream has reached the allocation, and reads
  * and writes it there: cj_copy_to_host from memory of a node that processes share fails with the
- * driver 580.159.04 on an H100, in both processes; kernels and the host reach it there.  On the CPU
- * device such copies work, too.
+ * driver 580.159.04 on an H100, in both processes, while kernels run on it and the host of one
+ * process reads what that of the other writes.  Such copies were tested on the CPU device only.
  *
  * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
  */
