@@ -43,7 +43,7 @@ EXTRA_DIST += %D%/README.md %D%/times.sh %D%/tsan.sh %D%/ubsan.sh %D%/valgrind.s
 # What several tests use, compiled once; a folder adds its files. A test that uses one of them only names it with #include.
 check_LIBRARIES += %D%/libtest.a
 tests_libtest_a_SOURCES += %D%/tap.c %D%/tap_tiers.c %D%/tap.h %D%/tap_run.c %D%/tap_run.h %D%/peer.h \
-	%D%/latch.c %D%/latch.h %D%/device_bench.c %D%/device_bench.h %D%/device_parts.c %D%/device_parts.h
+	%D%/tap_folder.c %D%/tap_folder.h %D%/latch.c %D%/latch.h %D%/device_bench.c %D%/device_bench.h %D%/device_parts.c %D%/device_parts.h
 
 # Tests reach internals. A test of the shared library itself says so: tests_whole_x_LDADD = $(whole_ldadd)
 LDADD = tests/libtest.a $(internals) -lm

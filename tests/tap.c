@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tap_folder.h"
+
 enum {
     TAP_LINE = 4096,            /* longer lines are cut */
     TAP_SECONDS = 20,
@@ -87,6 +89,7 @@ static void tap_on_alarm(int signal_number)
     static const char text[] = "Bail out! the test's time is over\n";
     (void)signal_number;
     if (write(STDOUT_FILENO, text, sizeof text - 1) < 0) _exit(121);
+    tap_folders_remove();
     _exit(122);
 }
 

@@ -68,7 +68,7 @@ typedef cj_kernel *(*cj_kernel_build_fn)(void *user, cj_device *dev);
 CJ_API cj_kernel *cj_kernel_cache_get(cj_kernel_cache *c, const void *key, size_t bytes,
                                       cj_kernel_build_fn build, void *user);
 
-/* Returns the kernel `name` of the builder `m`, under a key of cj_ptx_hash, the name and the
+/* Returns the kernel `name` of the builder `m`, under a key of a hash of `m`, the name and the
  * options.  Where there is none it is cj_kernel_load(dev, m, name, opts); `m` is not loaded
  * otherwise.  `opts`: May be NULL.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_kernel_free.

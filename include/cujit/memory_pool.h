@@ -13,7 +13,10 @@
  * home stream.  Pools and their memory may be freed in any order.
  *
  * Memory of the host has the same address for the host and for kernels of the pool's device
- * (cj_managed_host).  The host may touch it when its stream has reached the allocation.
+ * (cj_managed_host).  The host may touch it when its stream has reached the allocation, and reads
+ * and writes it there: cj_copy_to_host from memory of a node that processes share fails with the
+ * driver 580.159.04 on an H100, in both processes, while kernels run on it and the host of one
+ * process reads what that of the other writes.  Such copies were tested on the CPU device only.
  *
  * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
  */
@@ -130,14 +133,15 @@ CJ_API cj_status cj_mem_pool_export(cj_mem_pool *p, int *fd);
 
 /* Makes a pool of another process known here, by the descriptor `fd` of cj_mem_pool_export, which
  * stays the caller's and may be closed.  Nothing is allocated from it: cj_mem_pool_import_mem maps
- * what the other process has allocated.  Returns at once.
+ * what the other process has allocated.  Kernels of `dev` reach it, also where it is the host's.
+ * Returns at once.
  * Never NULL.  Owned by the caller, free with cj_mem_pool_free.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `fd` is negative
  *   CJ_ENOTSUP: the driver has no pools between processes
  *   CJ_ENOMEM: memory is exhausted
  *   CJ_EDRIVER: `fd` is no descriptor of a pool, or the driver rejects the call
- * cuMemPoolImportFromShareableHandle. */
+ * cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
 CJ_API cj_mem_pool *cj_mem_pool_import(cj_device *dev, int fd);
 
 enum { CJ_MEM_POOL_MEM_BYTES = 72 }; /* bytes of the handle of an allocation of a pool */

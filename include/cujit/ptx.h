@@ -123,18 +123,20 @@ enum {
  *   the failure that `m` keeps */
 CJ_API cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes);
 
-/* Writes a hash of the module to the 16 bytes of `hash`: a key for what is made of it.  Modules
- * with the same hash print the same text without lines.  The same calls of a builder give the same
- * hash, in every process of this build of the library.  It is no checksum against an attacker.
+/* Writes a hash of the module to the 16 bytes of `hash`: a key for what is made of it.  It is that
+ * of the text of cj_ptx_print(m, 0, ...): modules that print the same text have the same hash, in
+ * every process, whether they were built or read, or a program of cj_ptx_reproducer makes them.
+ * It takes hardly longer than printing.  It is no checksum against an attacker.
  * Errors, left in `m`:
  *   CJ_EINVAL: `hash` is NULL
  *   the errors of cj_ptx_print */
 CJ_API cj_status cj_ptx_hash(cj_ptx *m, void *hash);
 
-/* Writes a C program to the file `path`.  The program makes the module and prints the text that
- * cj_ptx_print(m, 0, ...) gives: for reports of errors, and as a beginning for a builder of one's
- * own.  It needs the public headers and libcujit only.  It has the calls that a person would write:
- * verbs, cj_if and loops where they make the same instructions, else cj_def, cj_ins and labels.
+/* Writes a C program to the file `path`.  The program makes the module, with the same cj_ptx_hash,
+ * and prints the text that cj_ptx_print(m, 0, ...) gives: for reports of errors, and as a beginning
+ * for a builder of one's own.  It needs the public headers and libcujit only.  It has calls that a
+ * person would write: verbs, cj_if and loops where they make the same instructions, else cj_def,
+ * cj_ins and labels.
  * Comments name the source lines.  What no call makes (a name of a label, .weak, .alias, debug data
  * ...) is in texts alone: the program of such a module contains its PTX and reads it with cj_parse.
  * `m` may be loaded.  An older file is replaced when the new one is whole, else it stays.

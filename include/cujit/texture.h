@@ -245,7 +245,7 @@ typedef struct cj_texture_view_params {
     int32_t block;          /* a cj_block_format: texels are read, as f32 */
     int32_t first_level;    /* of a mipmapped array: level 0 of the view */
     int32_t levels;         /* 0: all from first_level on */
-    size_t first_layer;     /* of a layered array: layer 0 of the view */
+    size_t first_layer;     /* of a layered array: the layer, or cubemap, 0 of the view */
     size_t layers;          /* 0: all from first_layer on */
 } cj_texture_view_params;
 
@@ -260,7 +260,6 @@ CJ_API void cj_texture_view_params_defaults(cj_texture_view_params *params);
  * Errors, in the failed object that is returned: those of cj_texture_create, and
  *   CJ_EINVAL: the type's elements have another size, blocks do not fit the array's elements,
  *     or the levels or layers are not the array's
- *   CJ_ENOTSUP: the array is a layered cubemap
  * cuTexObjectCreate. */
 CJ_API cj_texture *cj_texture_create_view(cj_array *a, const cj_texture_view_params *view,
                                           const cj_sampler_opts *sampler);

@@ -36,7 +36,7 @@ static cji_hash128 image_key(const cj_device *dev, uint64_t kind, cji_hash128 so
 {
     cji_hasher h;
     char sm[sizeof dev->sm] = { 0 };
-    snprintf(sm, sizeof sm, "%s", dev->sm);
+    memcpy(sm, dev->sm, strnlen(dev->sm, sizeof sm));
     const uint64_t options[] = { kind, (uint64_t)(int64_t)o->opt_level, (uint64_t)o->max_registers,
                                  (uint64_t)o->line_info << 1 | (uint64_t)o->debug, (uint64_t)(int64_t)dev->target };
     cji_hasher_begin(&h);

@@ -130,14 +130,3 @@ cji_hash128 cji_ptx_digest(const cj_ptx *m, unsigned flags)
     for (size_t i = 0; i < m->nfn; i++) digest_function(&h, m->fn[i], lines);
     return cji_hasher_end(&h);
 }
-
-cj_status cj_ptx_hash(cj_ptx *m, void *hash)
-{
-    cj_status s = cji_check(m, CJI_TAG_PTX, __func__);
-    if (s == CJ_OK) s = cji_ptx_finish(m, __func__);
-    if (s != CJ_OK) return s;
-    if (!hash) return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "hash is NULL");
-    const cji_hash128 digest = cji_ptx_digest(m, 0);
-    memcpy(hash, &digest, sizeof digest);
-    return CJ_OK;
-}

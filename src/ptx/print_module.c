@@ -164,3 +164,20 @@ cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *byt
     if (bytes) *bytes = m->text.n;
     return CJ_OK;
 }
+
+/* Of the text: the tables may differ where it is the same, of a text that is read or of a reproducer's calls. */
+cj_status cj_ptx_hash(cj_ptx *m, void *hash)
+{
+    cj_status s = cji_check(m, CJI_TAG_PTX, __func__);
+    if (s == CJ_OK) s = cji_ptx_finish(m, __func__);
+    if (s != CJ_OK) return s;
+    if (!hash) return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "hash is NULL");
+    cji_text text = { .n = 0 }; /* m->text is borrowed */
+    cji_text_room(&text, least_text(m));
+    cji_ptx_write(m, 0, &text);
+    const cji_hash128 of_text = cji_hash_bytes(text.p, text.n);
+    if (text.failed) s = cji_ptx_nomem(m, __func__);
+    else memcpy(hash, &of_text, sizeof of_text);
+    cji_text_free(&text);
+    return s;
+}

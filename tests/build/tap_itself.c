@@ -1,9 +1,13 @@
 /* The test producer's own assertions: what holds is said to hold, what does not is said not to, with a useful remark.
  * */
 #include "../tap.h"
+#include "../tap_folder.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,16 +83,69 @@ static void tap_itself_output(void (*run)(void), char text[4096], int *status)
     waitpid(child, status, 0);
 }
 
+/* -- Folders ------------------------------------------------------------------------------------------------------- */
+
+static void skips_with_folder(void) { tap_skip_all("no %s", "thing"); }
+static void bails_with_folder(void) { tap_bail("bad"); }
+static void hangs_with_folder(void) { tap_plan(1); raise(SIGALRM); }
+static void ends_with_folder(void) { exit(0); }
+
+static const struct { const char *name; void (*run)(void); } folder_ends[] = {
+    { "skips", skips_with_folder }, { "bails out", bails_with_folder },
+    { "hangs", hangs_with_folder }, { "ends", ends_with_folder },
+};
+
+static unsigned entries_of(const char *path)
+{
+    unsigned n = 0;
+    DIR *dir = opendir(path);
+    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) n += *e->d_name != '.';
+    if (dir) closedir(dir);
+    return n;
+}
+
+static void (*before_end)(void);
+
+/* In a child: a folder with one in it; a child of its own, which ends first, leaves both.  The exit status says so. */
+static void end_in_folder(void)
+{
+    char inner[300];
+    int status;
+    snprintf(inner, sizeof inner, "%s/inner", tap_folder("itself"));
+    if (mkdir(inner, 0700)) _exit(90);
+    const pid_t child = fork();
+    if (!child) exit(0);
+    waitpid(child, &status, 0);
+    if (access(inner, F_OK)) _exit(91);
+    before_end();
+}
+
+static void folders(void)
+{
+    const char *top = tap_folder("top");
+    setenv("TMPDIR", top, 1);
+    for (size_t i = 0; i < sizeof folder_ends / sizeof *folder_ends; i++) {
+        char text[4096];
+        int status;
+        before_end = folder_ends[i].run;
+        tap_itself_output(end_in_folder, text, &status);
+        tap_ok(WIFEXITED(status) && WEXITSTATUS(status) != 90 && WEXITSTATUS(status) != 91,
+               "a program that %s has a folder, which its child leaves", folder_ends[i].name);
+        tap_is_uint(entries_of(top), 0, "a program that %s leaves no folder", folder_ends[i].name);
+    }
+}
+
 int main(void)
 {
     static char texts[sizeof cases / sizeof *cases][4096];
     int statuses[sizeof cases / sizeof *cases];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_itself_output(cases[i].run, texts[i], &statuses[i]);
-    tap_plan(2 * sizeof cases / sizeof *cases);
+    tap_plan(2 * (sizeof cases / sizeof *cases + sizeof folder_ends / sizeof *folder_ends));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tap_is_str(texts[i], cases[i].want, "%s", cases[i].name);
         tap_is_int(WIFEXITED(statuses[i]) ? WEXITSTATUS(statuses[i]) : -1, cases[i].status, "%s: exit status",
                    cases[i].name);
     }
+    folders();
     return tap_done();
 }

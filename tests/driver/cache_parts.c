@@ -2,7 +2,6 @@
 #include "tests/driver/cache_parts.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +10,12 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
+#include "tests/tap_folder.h"
 
 cji_disk_folder cache_folder(void)
 {
     cji_disk_folder f;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(f.path, sizeof f.path, "%s/cujit-cache-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-    if (!mkdtemp(f.path)) tap_bail("no folder for a cache: %s", strerror(errno));
+    snprintf(f.path, sizeof f.path, "%s", tap_folder("cache"));
     return f;
 }
 

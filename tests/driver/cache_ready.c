@@ -9,9 +9,10 @@
 
 #include "tests/driver/cache_parts.h"
 #include "tests/tap.h"
+#include "tests/tap_folder.h"
 
 enum { BIG = 20000, SMALL = 50 };
-static char top[200];
+static const char *top;
 
 static cji_disk_folder named(const char *name)
 {
@@ -61,7 +62,8 @@ static void is_quick(void)
     cji_disk_ready *r = begin("usual");
     tap_ok(cji_disk_is_ready(r), "a folder is ready");
     tap_ok(hits(r, 1, SMALL), "a small entry is found");
-    tap_ok(atomic_load(&r->room) != NULL, "and leaves the memory");
+    tap_ok(atomic_load(&r->room) && !atomic_load(&r->small), "it takes the small memory alone");
+    tap_ok(hits(r, 1, SMALL), "the next one has its own");
     tap_ok(hits(r, 2, BIG), "a larger one is found");
     tap_ok(atomic_load(&r->room) == NULL, "and takes it");
     tap_ok(hits(r, 2, BIG), "the next one has its own");
@@ -139,8 +141,7 @@ static void closed_descriptor(void)
 int main(void)
 {
     tap_plan(0);
-    snprintf(top, sizeof top, "/tmp/cujit-ready-XXXXXX");
-    if (!mkdtemp(top)) tap_bail("no folder");
+    top = tap_folder("ready");
     unsetenv("CUJIT_CACHE");
     setenv("CUJIT_CACHE_DIR", named("none").path, 1);
     tap_ok(cji_disk_prepare() == NULL, "a folder that is not there is not made ready, nor made");
@@ -150,6 +151,5 @@ int main(void)
     moved();
     opened_to_others();
     closed_descriptor();
-    empty("");
     return tap_done();
 }

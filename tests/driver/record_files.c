@@ -536,6 +536,5 @@ int main(void)
     test_cache();
     free(file.p);
     cj_driver_close(sim);
-    record_done();
     return tap_done();
 }

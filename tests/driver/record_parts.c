@@ -1,36 +1,24 @@
 /* A folder of recordings, replays, records in memory: see record_parts.h. */
 #include "tests/driver/record_parts.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/tap.h"
+#include "tests/tap_folder.h"
 
-static char record_folder[] = "/tmp/cujit-record-XXXXXX";
-static bool made;
+static const char *record_folder;
 record_replayed replayed;
 
 const char *record_path(const char *name)
 {
     static char path[4][300];
     static int turn;
-    if (!made && !mkdtemp(record_folder)) tap_bail("no folder");
-    made = true;
+    if (!record_folder) record_folder = tap_folder("record");
     turn = (turn + 1) % 4;
     snprintf(path[turn], sizeof *path, "%s/%s", record_folder, name);
     return path[turn];
-}
-
-void record_done(void)
-{
-    DIR *folder = made ? opendir(record_folder) : NULL;
-    for (struct dirent *e; folder && (e = readdir(folder));)
-        if (e->d_name[0] != '.') unlink(record_path(e->d_name));
-    if (folder) closedir(folder);
-    if (made) rmdir(record_folder);
 }
 
 static void keep_line(void *user, const char *line)

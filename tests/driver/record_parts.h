@@ -6,9 +6,8 @@
 
 #include "driver/interpose/record_format.h"
 
-/* "NAME" in a folder of the process, which record_done() removes with its files; of the last four calls. */
+/* "NAME" in a folder of the process, which is removed when it ends; of the last four calls. */
 const char *record_path(const char *name);
-void record_done(void);
 
 /* A replay of the file: its result, and its lines with a newline behind each. */
 typedef struct record_replayed {

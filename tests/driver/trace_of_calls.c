@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
+#include "tests/tap_folder.h"
 
-static char folder[] = "/tmp/cujit-trace-XXXXXX";
+static const char *folder;
 static char *text;
 static size_t length;
 static const char *self; /* the file of this program */
@@ -351,7 +352,7 @@ int main(int argc, char **argv)
     char path[256];
     if (argc > 2 && !strcmp(argv[1], "started")) return started(argv);
     self = argv[0];
-    if (!mkdtemp(folder)) tap_bail("no folder");
+    folder = tap_folder("trace");
     snprintf(path, sizeof path, "%s", in_folder("forked"));
     const pid_t child = fork_child(path);
     tap_need_device(1);
@@ -367,8 +368,5 @@ int main(int argc, char **argv)
     test_replaced("replaced", "# process ");
     test_replaced("replaced.json", "\"name\":\"process_name\"");
     free(text);
-    char command[300];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    tap_is_int(system(command), 0, "the files are removed");
     return tap_done();
 }

@@ -7,14 +7,15 @@
 
 #include "tests/stream/profile_texts.h"
 #include "tests/tap.h"
+#include "tests/tap_folder.h"
 #include "tests/tap_run.h"
 
 enum { BYTES = 100001, CHUNKS = 4 }; /* of 32 KiB */
 
-static char folder[] = "/tmp/cujit-pipeline-XXXXXX";
+static const char *folder;
 static const char *const names[] = { "plain", "secret", "back", "trace.json", "picture.svg" };
 enum { PLAIN, SECRET, BACK, TRACE, PICTURE, FILES };
-static char path[FILES][64];
+static char path[FILES][240];
 
 static char *contents(int file, size_t *bytes)
 {
@@ -77,7 +78,7 @@ int main(void)
     static char plain[BYTES];
     tap_need_device(1);
     tap_plan(0);
-    if (!mkdtemp(folder)) tap_bail("no folder for files");
+    folder = tap_folder("pipeline");
     for (int i = 0; i < FILES; i++) snprintf(path[i], sizeof path[i], "%s/%s", folder, names[i]);
     for (int i = 0; i < BYTES; i++) plain[i] = (char)(i * 7 + i / 256);
     FILE *f = fopen(path[PLAIN], "wb");
@@ -86,7 +87,5 @@ int main(void)
     passes(SECRET, BACK, PICTURE);
     files_are_right(plain);
     timelines_are_right();
-    for (int i = 0; i < FILES; i++) unlink(path[i]);
-    rmdir(folder);
     return tap_done();
 }

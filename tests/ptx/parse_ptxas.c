@@ -2,6 +2,7 @@
 #include <cujit/parse.h>
 
 #include "../tap.h"
+#include "../tap_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 
 enum { PTXAS_MOST = 64 };
 
-typedef struct ptxas_run { char what[96], input[64], output[64]; pid_t pid; } ptxas_run;
+typedef struct ptxas_run { char what[96], input[240], output[240]; pid_t pid; } ptxas_run;
 
 static bool write_file(const char *path, const char *text, size_t n)
 {
@@ -58,12 +59,13 @@ int main(void)
 {
     static ptxas_run run[PTXAS_MOST];
     static char names[PTXAS_MOST / 2][64];
-    char folder[] = "/tmp/cujit-ptxas-XXXXXX", path[128];
+    char path[128];
     size_t n = 0, runs = 0, bytes = 0, printed = 0;
     tap_need_ptxas();
     tap_plan(0);
     DIR *samples = opendir(tap_source("tests/ptx/samples"));
-    if (!samples || !mkdtemp(folder)) tap_bail("no samples, or no folder for temporary files");
+    if (!samples) tap_bail("no samples");
+    const char *folder = tap_folder("ptxas");
     for (const struct dirent *e; (e = readdir(samples)) && n < PTXAS_MOST / 2;)
         if (strstr(e->d_name, ".ptx") && strlen(e->d_name) < sizeof names[0]) strcpy(names[n++], e->d_name);
     closedir(samples);
@@ -88,6 +90,5 @@ int main(void)
         free(sample);
     }
     for (size_t i = 0; i < runs; i++) ptxas_wait(&run[i]);
-    rmdir(folder);
     return tap_done();
 }

@@ -1,5 +1,6 @@
 /* cj_ptx_reproducer where it fails: what it returns; the module stays as it is, and the older file is there. */
 #include "../tap.h"
+#include "../tap_folder.h"
 #include "reproduce_cases.h"
 
 #include <dirent.h>
@@ -11,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/cujit-reproduce-XXXXXX";
-static char program[64];
+static const char *folder;
+static char program[220];
 
 static void put_old(void)
 {
@@ -39,7 +40,7 @@ static void holds(const char *what, const char *name)
 
 static void paths(void)
 {
-    char nowhere[96], inside[96];
+    char nowhere[240], inside[240];
     snprintf(nowhere, sizeof nowhere, "%s/nowhere/x.c", folder);
     snprintf(inside, sizeof inside, "%s/x.c", program);
     const struct { const char *name, *path, *message; } cases[] = {
@@ -161,7 +162,7 @@ int main(void)
     cj_set_allocator(meagre, NULL);
     tap_plan(0);
     tap_timeout(60);
-    if (!mkdtemp(folder)) tap_bail("no folder can be made");
+    folder = tap_folder("reproduce");
     snprintf(program, sizeof program, "%s/program.c", folder);
     put_old();
     paths();

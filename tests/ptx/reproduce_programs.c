@@ -1,5 +1,7 @@
-/* cj_ptx_reproducer: the program compiles without a warning, and prints the text of the module that it was made of. */
+/* cj_ptx_reproducer: the program compiles without a warning, and prints the text of the module that it was made of; its
+ * module has the same hash. */
 #include "../tap.h"
+#include "../tap_folder.h"
 #include "../tap_run.h"
 #include "reproduce_cases.h"
 
@@ -8,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/cujit-reproduce-XXXXXX";
-enum { MOST = 100, PATH_ROOM = 64 };
+enum { MOST = 120, PATH_ROOM = 240 };
+static const char *folder;
 static char *texts[MOST];   /* what the programs are to print */
+static uint8_t hashes[MOST][16];
 static unsigned programs;
 
 static char *at(char *room, const char *name)
@@ -26,6 +29,7 @@ static char *written(cj_ptx *m, const char *name)
     const char *text = "";
     tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "%s: the module prints", name);
     texts[programs] = strdup(text);
+    tap_is_int(cj_ptx_hash(m, hashes[programs]), CJ_OK, "%s: it is hashed", name);
     snprintf(file, sizeof file, "%u.c", programs);
     const cj_status s = cj_ptx_reproducer(m, at(path, file));
     if (!tap_is_int(s, CJ_OK, "%s: a program is written", name)) tap_diag("%s", cj_error_last()->message);
@@ -99,6 +103,28 @@ static void samples(void)
     }
 }
 
+/* Device mathematics: inline, as functions of the module, with tables. */
+static void mathematics(void)
+{
+    static const struct { const char *name; cj_type type; cj_math_form form; unsigned from, to; } rows[] = {
+        { "exponentials", CJ_F32, CJ_MATH_INLINE, 0, 2 }, { "exponentials_called", CJ_F32, CJ_MATH_CALLED, 0, 2 },
+        { "exponentials_f64", CJ_F64, CJ_MATH_AUTO, 0, 2 }, { "angles", CJ_F32, CJ_MATH_AUTO, 2, 4 },
+        { "angles_inline", CJ_F64, CJ_MATH_INLINE, 2, 4 }, { "gammas", CJ_F32, CJ_MATH_AUTO, 4, 7 },
+        { "gammas_called", CJ_F64, CJ_MATH_CALLED, 4, 7 },
+    };
+    static cj_val (*const verb[])(cj_fn *, cj_val) = { cj_math_exp, cj_math_log, cj_math_sin, cj_math_tan,
+                                                       cj_math_tgamma, cj_math_lgamma, cj_math_erfinv };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cj_ptx *m = cj_ptx_create();
+        cj_fn *f = cj_ptx_kernel(m, rows[i].name);
+        cj_math_set_form(f, rows[i].form);
+        cj_val x = cj_param_ptr(f, "x", rows[i].type);
+        for (unsigned k = rows[i].from; k < rows[i].to; k++) cj_set(f, x, k, verb[k](f, cj_get(f, x, k)));
+        free(written(m, rows[i].name));
+        cj_ptx_free(m);
+    }
+}
+
 /* -- All of them in one C file ------------------------------------------------------------------------------------- */
 
 static void put_all(void)
@@ -106,7 +132,10 @@ static void put_all(void)
     char path[PATH_ROOM];
     FILE *out = fopen(at(path, "all.c"), "w");
     if (!out) tap_bail("%s cannot be written", path);
-    fputs("#include <cujit/cujit.h>\n#include <stdio.h>\n", out);
+    fputs("#include <cujit/cujit.h>\n#include <stdio.h>\n"
+          "static void hashed(cj_ptx *m)\n{\n    unsigned char hash[16];\n    cj_ptx_hash(m, hash);\n    putchar(0);\n"
+          "    for (int i = 0; i < 16; i++) printf(\"%02x\", hash[i]);\n    cj_ptx_free(m);\n}\n"
+          "#define cj_ptx_free(m) hashed(m)\n", out);
     for (unsigned i = 0; i < programs; i++)
         fprintf(out, "#define main program_%u\n#define ptx ptx_%u\n#include \"%u.c\"\n#undef main\n#undef ptx\n", i, i,
                 i);
@@ -141,6 +170,13 @@ static bool compiled(void)
     return good;
 }
 
+static const char *hexadecimal(const uint8_t hash[16])
+{
+    static char text[33];
+    for (int i = 0; i < 16; i++) snprintf(text + 2 * i, 3, "%02x", hash[i]);
+    return text;
+}
+
 static void run_all(void)
 {
     char path[PATH_ROOM], where[1024];
@@ -153,6 +189,8 @@ static void run_all(void)
     for (unsigned i = 0; i < programs; i++) {
         tap_is_str(p < end ? p : "", texts[i], "program %u prints the text of its module", i);
         p += p < end ? strlen(p) + 1 : 0;
+        tap_is_str(p < end ? p : "", hexadecimal(hashes[i]), "program %u: its module has the same hash", i);
+        p += p < end ? strlen(p) + 1 : 0;
     }
     tap_result_free(&r);
 }
@@ -161,20 +199,18 @@ int main(void)
 {
     tap_plan(0);
     tap_timeout(120);
-    if (!mkdtemp(folder)) tap_bail("no folder can be made");
+    folder = tap_folder("reproduce");
     built();
     built_and_read();
     read_texts();
     samples();
+    mathematics();
     const char *why = unable();
     if (why) tap_skip(1, "%s", why);
     else {
         put_all();
         if (compiled()) run_all();
     }
-    char command[PATH_ROOM];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    tap_is_int(system(command), 0, "the folder is removed");
     for (unsigned i = 0; i < programs; i++) free(texts[i]);
     return tap_done();
 }

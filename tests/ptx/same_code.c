@@ -9,6 +9,7 @@
 #include <cujit/parse.h>
 
 #include "../tap.h"
+#include "../tap_folder.h"
 #include "../tap_run.h"
 
 #include <dirent.h>
@@ -20,7 +21,7 @@
 
 enum { SOURCES_MOST = 64, NAME_MOST = 64 };
 
-static char folder[] = "/tmp/cujit-code-XXXXXX", ptx_path[64], print_path[64], cubin_path[64];
+static char ptx_path[220], print_path[220], cubin_path[220];
 
 /* -- Machine code -------------------------------------------------------------------------------------------------- */
 
@@ -239,7 +240,7 @@ int main(int argc, char **argv)
     tap_need_ptxas();
     tap_plan(0);
     tap_timeout(argc > 1 ? 3600 : 120);
-    if (!mkdtemp(folder)) tap_bail("no folder for temporary files");
+    const char *folder = tap_folder("code");
     snprintf(ptx_path, sizeof ptx_path, "%s/a.ptx", folder);
     snprintf(print_path, sizeof print_path, "%s/b.ptx", folder);
     snprintf(cubin_path, sizeof cubin_path, "%s/c.cubin", folder);
@@ -251,8 +252,5 @@ int main(int argc, char **argv)
         samples();
         for (size_t i = 0; i < sizeof some / sizeof *some; i++) compiled(some[i].name, some[i].target, some[i].option);
     }
-    unlink(ptx_path);
-    unlink(print_path);
-    rmdir(folder);
     return tap_done();
 }

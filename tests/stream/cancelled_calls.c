@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/device_bench.h"
+#include "tests/tap_folder.h"
 
 enum { N = 256 };
 
@@ -20,7 +21,8 @@ static void point(void *user, uint64_t number, const char *name, const char *tex
 /* -- Calls --------------------------------------------------------------------------------------------------------- */
 
 static uint32_t here[N];
-static char folder[] = "/tmp/cujit-cancelled-XXXXXX", file[64];
+static const char *folder;
+static char file[200];
 static cj_event *event;
 static cj_prepared *prepared;
 static cj_vmem *v;
@@ -100,7 +102,7 @@ static cj_status linked(void)
 static cj_status profiled(void)
 {
     cj_profile *p = cj_profile_create(NULL);
-    char name[64];
+    char name[220];
     snprintf(name, sizeof name, "%s/profile.json", folder);
     cj_profile_on(p);
     cj_fill32(t, d, 1, N);
@@ -113,7 +115,7 @@ static cj_status profiled(void)
 }
 static cj_status traced(void)
 {
-    char name[64];
+    char name[220];
     snprintf(name, sizeof name, "%s/trace", folder);
     cj_driver *over = cj_driver_open_traced(drv, name);
     cj_device *of = cj_device_open(over, 0, NULL);
@@ -330,7 +332,7 @@ int main(void)
 #if defined __SANITIZE_ADDRESS__
     tap_skip_all("AddressSanitizer keeps what it knows of a cancelled thread's stack, and reports its end");
 #endif
-    if (!mkdtemp(folder)) tap_bail("no folder");
+    folder = tap_folder("cancelled");
     setenv("CUJIT_CACHE_DIR", folder, 1);
     unsetenv("CUJIT_CACHE");
     write_file();
@@ -353,8 +355,5 @@ int main(void)
     cj_disk_cache *c = cj_disk_cache_open(folder);
     cj_disk_cache_clear(c);
     cj_disk_cache_close(c);
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) tap_diag("%s stays", folder);
     return bench_close();
 }

@@ -24,6 +24,8 @@ static const char text[] =
     ENTRY("plane", PLACED) PLACE "tex.2d.v4.f32.f32 {%f8, %f9, %f10, %f11}, [%d1, {%f1, %f2}];\n" STORE
     ENTRY("volume", PLACED) PLACE "tex.3d.v4.f32.f32 {%f8, %f9, %f10, %f11}, [%d1, {%f1, %f2, %f7, %f7}];\n" STORE
     ENTRY("cube", PLACED) PLACE "tex.cube.v4.f32.f32 {%f8, %f9, %f10, %f11}, [%d1, {%f1, %f2, %f7, %f7}];\n" STORE
+    ENTRY("cubes", PLACED) PLACE "cvt.rni.s32.f32 %r5, %f4;\n"
+        "tex.acube.v4.f32.f32 {%f8, %f9, %f10, %f11}, [%d1, {%r5, %f1, %f2, %f7}];\n" STORE
     ENTRY("level", PLACED) PLACE "tex.level.2d.v4.f32.f32 {%f8, %f9, %f10, %f11}, [%d1, {%f1, %f2}], %f7;\n" STORE
     ENTRY("layer", PLACED) PLACE "cvt.rni.s32.f32 %r5, %f7;\n"
         "tex.a2d.v4.f32.f32 {%f8, %f9, %f10, %f11}, [%d1, {%r5, %f1, %f2, %f2}];\n" STORE
@@ -189,6 +191,25 @@ static void volumes_read(void)
     for (int i = 0; i < 3; i++) cj_array_free(all[i]);
 }
 
+/* Of three cubemaps the last two, in which face f of cubemap n is 6 * n + f; .dy is the layer. */
+static void cubemaps_read(void)
+{
+    static const struct { place at; float is; } reads[] = {
+        { { 1, 0, 0, 0, 0 }, 6 }, { { 0, 0, 0, 0, -1 }, 11 }, { { 1, 0, 0, 1, 0 }, 12 }, { { 0, 0, 0, 1, -1 }, 17 },
+    };
+    float cells[18][2][2];
+    for (int i = 0; i < 72; i++) cells[i / 4][i / 2 % 2][i % 2] = (float)(i / 4);
+    cj_array *a = cj_array_create(dev, CJ_ARRAY(.width = 2, .height = 2, .cubemap = 1, .layers = 3));
+    cj_copy_array(s, CJ_COPY_ARRAY(.dst_array = a, .src_host = cells));
+    cj_texture *tex = cj_texture_create_view(a, CJ_TEXTURE_VIEW(.first_layer = 1), CJ_SAMPLER(.normalized = 1));
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+        read_by("cubes", cj_texture_raw(tex), &reads[i].at, 1, 1);
+        tap_ok(seen[0][0][0] == reads[i].is, "of cubemaps: %g, want %g", (double)seen[0][0][0], (double)reads[i].is);
+    }
+    cj_texture_free(tex);
+    cj_array_free(a);
+}
+
 static void levels_read(void)
 {
     cj_array *a = cj_array_create(dev, CJ_ARRAY(.width = 4, .height = 4, .levels = 3));
@@ -290,7 +311,7 @@ int main(void)
         mod = cj_module_load(dev, m, NULL);
         tap_is_int(cj_error_of(mod)->status, CJ_OK, "all are loaded: %s", cj_error_of(mod)->message);
         result = cj_alloc(s, sizeof seen);
-        planes_read(), elements_read(), volumes_read(), levels_read(), surfaces_write(), built(own);
+        planes_read(), elements_read(), volumes_read(), cubemaps_read(), levels_read(), surfaces_write(), built(own);
         cj_free(dev, result);
         cj_module_free(mod);
     }

@@ -118,9 +118,10 @@ typedef struct cji_disk_ready {
     cji_disk_folder folder;
     int fd;                      /* of the folder */
     uint64_t device, inode;      /* what it is, since a program may close descriptors that are not its own */
-    _Atomic(unsigned char *) room; /* CJI_DISK_ROOM bytes of the allocator hook, whose pages are there; NULL: taken */
+    /* of CJI_DISK_ROOM and CJI_DISK_ROOM_SMALL bytes of the allocator hook, whose pages are there; NULL: taken */
+    _Atomic(unsigned char *) room, small;
 } cji_disk_ready;
-enum { CJI_DISK_ROOM = 96 << 10, CJI_DISK_ROOM_LEAST = 8 << 10 }; /* smaller entries do not take it */
+enum { CJI_DISK_ROOM = 96 << 10, CJI_DISK_ROOM_SMALL = 8 << 10 }; /* what fits the small one does not take the other */
 
 /* NULL: there is no folder yet that may be used, or no memory.  The log says nothing of it. */
 cji_disk_ready *cji_disk_prepare(void);

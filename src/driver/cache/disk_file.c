@@ -95,8 +95,9 @@ static cji_disk_result read_all(int fd, cji_disk_head *head, unsigned char *room
 static unsigned char *room_for(cji_disk_ready *ready, size_t rest, size_t *bytes)
 {
     unsigned char *room = NULL;
-    *bytes = CJI_DISK_ROOM;
-    if (ready && rest >= CJI_DISK_ROOM_LEAST && rest <= CJI_DISK_ROOM) room = atomic_exchange(&ready->room, NULL);
+    const bool small = rest <= CJI_DISK_ROOM_SMALL;
+    *bytes = small ? CJI_DISK_ROOM_SMALL : CJI_DISK_ROOM;
+    if (ready && rest <= CJI_DISK_ROOM) room = atomic_exchange(small ? &ready->small : &ready->room, NULL);
     if (room) return room;
     *bytes = rest;
     return cji_alloc(rest);
@@ -253,26 +254,31 @@ static cji_disk_result read_ready(cji_disk_ready *ready, cji_hash128 key, cji_di
     return read_from(ready->fd, name, key, true, ready, found);
 }
 
-/* By the folder's path, which another one may have by now. */
-static cji_disk_result read_found(cji_hash128 key, cji_disk_folder *folder, cji_disk_found *found)
+static void tell_failure(cji_disk_result result, const cji_disk_folder *folder)
 {
-    return cji_disk_open(folder, false) ? cji_disk_read(folder, key, true, found) : CJI_DISK_MISS;
+    if (result == CJI_DISK_FAILED) cji_disk_tell("an entry in %s cannot be read: %s", folder->path, strerror(errno));
+}
+
+/* By the folder's path, which another one may have by now. */
+static cji_disk_result read_found(cji_hash128 key, cji_disk_found *found)
+{
+    cji_disk_folder folder;
+    if (!cji_disk_open(&folder, false)) return CJI_DISK_MISS;
+    const cji_disk_result result = cji_disk_read(&folder, key, true, found);
+    tell_failure(result, &folder);
+    return result;
 }
 
 bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_found *found)
 {
-    cji_disk_folder folder;
     cji_disk_result result = CJI_DISK_MISS;
     int before = hold_cancel();
     if (ready && cji_disk_is_ready(ready)) {
-        folder = ready->folder;
         result = read_ready(ready, key, found);
+        tell_failure(result, &ready->folder);
     }
-    if (result == CJI_DISK_MISS) result = read_found(key, &folder, found);
-    int error = errno;
+    if (result == CJI_DISK_MISS) result = read_found(key, found);
     allow_cancel(before);
-    if (result == CJI_DISK_FAILED)
-        cji_disk_tell("an entry in %s cannot be read: %s", folder.path, strerror(error));
     return result == CJI_DISK_HIT;
 }
 

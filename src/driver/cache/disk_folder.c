@@ -41,7 +41,8 @@ static bool folder_at(cji_disk_folder *folder, const char *path, const char *beh
         say_to(why, " is too long a path", cji_short(path));
         return false;
     }
-    snprintf(folder->path, sizeof folder->path, "%.*s%s", (int)n, path, behind);
+    memcpy(folder->path, path, n);
+    memcpy(folder->path + n, behind, strlen(behind) + 1);
     return true;
 }
 

@@ -30,6 +30,13 @@ static bool open_folder(cji_disk_ready *r)
     return true;
 }
 
+static unsigned char *ready_room(size_t bytes)
+{
+    unsigned char *room = cji_alloc(bytes);
+    if (room) touch_pages(room, bytes);
+    return room;
+}
+
 cji_disk_ready *cji_disk_prepare(void)
 {
     cji_disk_ready *r = cji_alloc(sizeof *r);
@@ -38,9 +45,8 @@ cji_disk_ready *cji_disk_prepare(void)
         cji_free(r, sizeof *r);
         return NULL;
     }
-    unsigned char *room = cji_alloc(CJI_DISK_ROOM);
-    if (room) touch_pages(room, CJI_DISK_ROOM);
-    atomic_init(&r->room, room);
+    atomic_init(&r->room, ready_room(CJI_DISK_ROOM));
+    atomic_init(&r->small, ready_room(CJI_DISK_ROOM_SMALL));
     return r;
 }
 
@@ -58,6 +64,7 @@ void cji_disk_unprepare(cji_disk_ready *r)
     /* Who closed the descriptor may have another file there now. */
     if (fstat(r->fd, &s) == 0 && (uint64_t)s.st_dev == r->device && (uint64_t)s.st_ino == r->inode) close(r->fd);
     cji_free(atomic_load(&r->room), CJI_DISK_ROOM);
+    cji_free(atomic_load(&r->small), CJI_DISK_ROOM_SMALL);
     cji_free(r, sizeof *r);
 }
 

@@ -167,6 +167,7 @@ static void sim_space_release(size_t i)
     __atomic_fetch_add(&cji_sim_space.changes, 1, __ATOMIC_RELAXED);
     if (r->place != SIM_DEVICE) {
         if (r->block) cji_free(r->block, r->block_bytes);
+        if (r->part.mapped) cji_sim_ipc_part_end(r);
         sim_space_remove(i);
         return;
     }
@@ -264,6 +265,32 @@ CUresult cji_sim_space_host(sim_ctx *c, size_t bytes, sim_place place, unsigned 
     return result;
 }
 
+/* Whole pages; they are reserved before the table has them, so that nothing else of the process is there. */
+CUresult cji_sim_space_host_part(sim_device *dev, sim_ctx *c, uint64_t bytes, unsigned flags, int fd,
+                                 const sim_ipc_part *part, uint64_t *at)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), room = bytes <= SIZE_MAX - page ? bytes + page - 1 : 0;
+    sim_range r = { .bytes = bytes, .room = room / page * page, .place = SIM_PINNED, .dev = dev, .ctx = c,
+                    .flags = flags, .advice = { .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID } };
+    if (!r.room) return CUDA_ERROR_OUT_OF_MEMORY;
+    void *block = mmap(NULL, r.room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (block == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    r.lo = (uint64_t)(uintptr_t)block;
+    CUresult result = cji_sim_space_add(&r);
+    if (!result) {
+        pthread_rwlock_wrlock(&cji_sim_space.lock);
+        sim_range *placed = cji_sim_space_holder(r.lo);
+        if (!cji_sim_ipc_part_begin(placed, fd, part)) {
+            sim_space_release((size_t)(placed - cji_sim_space.range));
+            result = fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_MAP_FAILED;
+        }
+        pthread_rwlock_unlock(&cji_sim_space.lock);
+    }
+    if (result) munmap(block, r.room);
+    else *at = r.lo;
+    return result;
+}
+
 static void sim_space_of_module(sim_range *r, void *user)
 {
     (void)user;
@@ -313,8 +340,10 @@ void cji_sim_space_end(void)
 {
     pthread_rwlock_wrlock(&cji_sim_space.lock);
     for (size_t i = 0; i < cji_sim_space.n; i++) {
-        if (cji_sim_space.range[i].block) cji_free(cji_sim_space.range[i].block, cji_sim_space.range[i].block_bytes);
-        cji_sim_parts_free(cji_sim_space.range[i].parts);
+        const sim_range *r = &cji_sim_space.range[i];
+        if (r->block) cji_free(r->block, r->block_bytes);
+        if (r->place == SIM_PINNED && r->part.mapped) munmap((void *)(uintptr_t)r->lo, r->room);
+        cji_sim_parts_free(r->parts);
     }
     cji_free(cji_sim_space.range, cji_sim_space.cap * sizeof *cji_sim_space.range);
     cji_sim_space.range = NULL;

@@ -371,6 +371,9 @@ CUresult cji_sim_space_add(const sim_range *r);              /* memory that lies
 /* Frees the allocation that begins there; INVALID_VALUE: there is none. */
 /* Memory of the host that kernels reach, at its host address: pinned or managed. */
 CUresult cji_sim_space_host(sim_ctx *c, size_t bytes, sim_place place, unsigned flags, uint64_t *at);
+/* The same, pinned, in the part of the file `fd` (-1: the device's) that other processes may map. */
+CUresult cji_sim_space_host_part(sim_device *dev, sim_ctx *c, uint64_t bytes, unsigned flags, int fd,
+                                 const sim_ipc_part *part, uint64_t *at);
 /* For a module's variables; managed: the host reaches them too. */
 CUresult cji_sim_space_module(sim_ctx *c, uint64_t bytes, bool managed, CUdeviceptr *out);
 CUresult cji_sim_space_drop(uint64_t lo, sim_place place, sim_range *was);

@@ -16,7 +16,10 @@ enum { SIM_IPC_PARTS = 16384, SIM_IPC_ENTRIES = 1 << 20 };   /* mappings: a proc
 
 static unsigned sim_ipc_parts;   /* mapped */
 
-static unsigned char *sim_ipc_part_host(const sim_range *r) { return r->dev->host + (r->lo - r->dev->lo); }
+static unsigned char *sim_ipc_part_host(const sim_range *r)
+{
+    return r->place == SIM_DEVICE ? r->dev->host + (r->lo - r->dev->lo) : (unsigned char *)(uintptr_t)r->lo;
+}
 
 static bool sim_ipc_part_file(sim_device *dev)
 {
@@ -66,8 +69,10 @@ static void sim_ipc_part_punch(const sim_range *r)
 void cji_sim_ipc_part_end(sim_range *r)
 {
     if (!r->part.opens && r->dev->file_pid == (int)getpid()) sim_ipc_part_punch(r);
-    mmap(sim_ipc_part_host(r), r->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-         -1, 0);
+    if (r->place != SIM_DEVICE) munmap(sim_ipc_part_host(r), r->room);
+    else
+        mmap(sim_ipc_part_host(r), r->room, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     r->part = (sim_ipc_part){ .mapped = false };
     sim_ipc_parts--;
 }

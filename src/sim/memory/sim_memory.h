@@ -16,6 +16,9 @@ void cji_sim_pool_trim(sim_pool *p, uint64_t keep);
 sim_pool *cji_sim_pool_of(CUmemoryPool h);                 /* NULL: no pool, or destroyed */
 void cji_sim_pool_own(sim_pool *p, uint64_t lo, uint64_t bytes);   /* the allocation that begins there is its own */
 
+/* Memory of a pool of the host is as that of cuMemHostAlloc with these flags. */
+#define SIM_POOL_HOST_FLAGS (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
+
 /* ---- Between processes (sim_pool_share.c); under the lock -------------------------------------------------------- */
 
 bool cji_sim_pool_share(sim_pool *p);                      /* others may import it; false: the system has no file */

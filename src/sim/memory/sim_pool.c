@@ -84,9 +84,11 @@ static CUresult sim_pool_memory(sim_pool *p, sim_ctx *c, size_t bytes, CUdevicep
 {
     uint64_t at = 0;
     CUresult r;
-    const unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
-    if (p->host) r = cji_sim_space_host(c, bytes, SIM_PINNED, flags, &at);
-    else r = p->shared ? cji_sim_space_alloc_part(p->dev, c, bytes, -1, NULL, out)
+    if (p->host)
+        r = p->shared ? cji_sim_space_host_part(p->dev, c, bytes, SIM_POOL_HOST_FLAGS, -1, NULL, &at)
+                      : cji_sim_space_host(c, bytes, SIM_PINNED, SIM_POOL_HOST_FLAGS, &at);
+    else
+        r = p->shared ? cji_sim_space_alloc_part(p->dev, c, bytes, -1, NULL, out)
                        : cji_sim_space_alloc(p->dev, c, bytes, p, false, out);
     if (!r && p->host) *out = at;
     if (!r) cji_sim_pool_own(p, *out, bytes);
@@ -252,7 +254,6 @@ static CUresult sim_pool_props(const CUmemPoolProps *p, sim_device **dev, bool *
     if (*host && (p->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA || p->location.id != 0))
         return CUDA_ERROR_INVALID_VALUE;
     if (!*dev) return CUDA_ERROR_INVALID_VALUE;
-    if (*host && p->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
     return p->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 

@@ -12,7 +12,7 @@
 typedef struct sim_pool_label {
     char magic[8];
     int32_t device;
-    uint32_t zero;
+    uint32_t host;   /* 1: a pool of the host */
 } sim_pool_label;
 static const char sim_pool_magic[8] = "cjpool";
 
@@ -26,7 +26,7 @@ static sim_ipc_kind sim_pool_kind(const sim_pool *p)
 
 bool cji_sim_pool_share(sim_pool *p)
 {
-    sim_pool_label l = { .device = p->dev->ordinal };
+    sim_pool_label l = { .device = p->dev->ordinal, .host = p->host };
     memcpy(l.magic, sim_pool_magic, sizeof l.magic);
     int fd = cji_sim_ipc_file_make("pool", sizeof l);
     if (fd < 0) return false;
@@ -78,6 +78,7 @@ static CUresult sim_pool_import(int fd, CUmemoryPool *out)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     p->imported = true;
+    p->host = l.host != 0;
     p->file = own;
     *out = (CUmemoryPool)p;
     return CUDA_SUCCESS;
@@ -118,9 +119,12 @@ static CUresult sim_pool_memory_open(const CUmemPoolPtrExportData *handle, sim_p
     CUresult r = cji_sim_ipc_handle_open(handle, sim_pool_kind(p), &way);
     if (r) return CUDA_ERROR_INVALID_VALUE;
     const sim_ipc_part part = { .opens = 1, .inode = way.inode, .device = way.device, .at = way.at };
+    uint64_t at = 0;
     if (!cji_sim_ipc_part_lives(&way)) r = CUDA_ERROR_INVALID_VALUE;
+    else if (p->host) r = cji_sim_space_host_part(p->dev, c, way.bytes, SIM_POOL_HOST_FLAGS, way.fd, &part, &at);
     else r = cji_sim_space_alloc_part(p->dev, c, way.bytes, way.fd, &part, out);
     close(way.fd);
+    if (!r && p->host) *out = at;
     if (!r) cji_sim_pool_own(p, *out, way.bytes);
     return r;
 }

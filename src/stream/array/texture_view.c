@@ -95,12 +95,10 @@ static cj_status view_levels(const view_check *k, const cj_texture_view_params *
     return CJ_OK;
 }
 
+/* The driver counts the first layer of cubemaps in faces, and as many cubemaps as there are layers to the last. */
 static cj_status view_layers(const view_check *k, const cj_texture_view_params *v, CUDA_RESOURCE_VIEW_DESC *out)
 {
-    const size_t all = k->a->shape.layers;
-    if (all && k->a->shape.cubemap)
-        return cji_fail(k->into, CJ_ENOTSUP, k->call,
-                        "a layered cubemap has no views; make the array as a layered 2D array, or a cubemap for each");
+    const size_t all = k->a->shape.layers, slices = k->a->shape.cubemap ? 6 : 1;
     if (!all)
         return v->first_layer || v->layers
                    ? cji_fail(k->into, CJ_EINVAL, k->call, "the array has no layers; make it with .layers")
@@ -108,8 +106,8 @@ static cj_status view_layers(const view_check *k, const cj_texture_view_params *
     if (v->first_layer >= all || v->layers > all - v->first_layer)
         return cji_fail(k->into, CJ_EINVAL, k->call, "%zu layers from layer %zu on; the array has %zu", v->layers,
                         v->first_layer, all);
-    out->firstLayer = (unsigned)v->first_layer;
-    out->lastLayer = (unsigned)(v->layers ? v->first_layer + v->layers : all) - 1;
+    out->firstLayer = (unsigned)(v->first_layer * slices);
+    out->lastLayer = out->firstLayer + (unsigned)(v->layers ? v->layers : all - v->first_layer) - 1;
     return CJ_OK;
 }
 

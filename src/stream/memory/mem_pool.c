@@ -317,6 +317,18 @@ cj_status cj_mem_pool_export_mem(cj_mem_pool *p, cj_dptr d, void *handle, size_t
     return CJ_OK;
 }
 
+/* In a scope.  The device's kernels reach memory of the host only where they may, in each process of its own.  Where
+ * the access cannot be set, what uses the memory fails. */
+static void reach_imported(const cj_mem_pool *p)
+{
+    const cji_cu *cu = &p->dev->api;
+    const CUmemAccessDesc access = pool_access(p->dev);
+    CUmemLocation where = access.location;
+    CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (cu->cuMemPoolGetAccess(&flags, p->raw, &where) == CUDA_SUCCESS && flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        cu->cuMemPoolSetAccess(p->raw, &access, 1);
+}
+
 static cj_status import_pool(cj_mem_pool *p, int fd, const char *call)
 {
     static const char cu_call[] = "cuMemPoolImportFromShareableHandle";
@@ -326,6 +338,7 @@ static cj_status import_pool(cj_mem_pool *p, int fd, const char *call)
     if (st != CJ_OK) return st;
     const CUresult r = p->dev->api.cuMemPoolImportFromShareableHandle(&p->raw, (void *)(intptr_t)fd,
                                                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (r == CUDA_SUCCESS) reach_imported(p);
     cji_scope_leave(&scope);
     p->imported = true;
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
