@@ -240,6 +240,11 @@ static void bulk_begin(cj_fn *f, bulk_kernel *k)
                                                : cj_mul(f, k->columns, 4);
     cj_val own = cj_mul(f, k->warp, k->stages);
     k->ring = cj_mad(f, own, k->at_once * k->bytes_in, cj_add(f, k->vector, x_bytes));
+    cj_name(f, k->warp, "warp");
+    cj_name(f, k->lane, "lane");
+    cj_name(f, k->barriers, "barriers");
+    cj_name(f, k->vector, "vector");
+    cj_name(f, k->ring, "ring");
 }
 
 static void bulk_multiply(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val stage, cj_val *sums)
@@ -290,16 +295,25 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
     cj_val sums[CJK_BULK_ROWS];
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);
     cj_fn_min_blocks(f, MANY_BLOCKS);
+    cj_comment(f, "The warp's ring of stages in shared memory, behind the vector");
     bulk_begin(f, &k);
+    cj_comment(f, "The warp's groups of rows, and the stages that it fills at once");
     cj_val first = cj_mad(f, k.warp, cj_grid_size(f, CJ_X), cj_block_id(f, CJ_X));
     cj_val own = cj_add(f, k.rounds, cj_select(f, cj_lt(f, first, k.rest), 1, 0));
     cj_val turns = cj_mul(f, own, k.segments), ahead = cj_min(f, turns, k.stages);
+    cj_name(f, first, "first_group");
+    cj_name(f, turns, "turns");
+    cj_name(f, ahead, "ahead");
+    cj_comment(f, "An mbarrier for each stage");
     cj_if(f, cj_lt(f, k.lane, k.stages));
         cj_mbarrier_init(f, cj_mad(f, k.lane, 8, k.barriers), cj_imm(f, 1));
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_warp_sync(f, (cj_val){ 0 });
     bulk_place next = place_begin(f, first);
+    cj_name(f, next.group, "next_group");
+    cj_name(f, next.segment, "next_segment");
+    cj_comment(f, "Bring the first stages' rows into the L2 cache");
     cj_for(f, 0, ahead, 1);
         prefetch_rows(f, &k, &next);
         place_next(f, &k, &next);
@@ -307,6 +321,7 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
     cj_if(f, cj_eq(f, turns, ahead));
         cj_grid_launch_dependents(f);
     cj_end(f);
+    cj_comment(f, "Wait for the kernels before, then load the vector and the first rows");
     cj_grid_wait(f);
     vector_begin(f, &k, &batch);
     cj_assign(f, next.group, first);
@@ -315,11 +330,19 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
         copy_rows(f, &k, &next, filled);
         place_next(f, &k, &next);
     cj_end(f);
+    cj_comment(f, "The vector into shared memory");
     vector_end(f, &k, &batch);
     cj_block_sync(f);
     for (unsigned r = 0; r < rows; r++) sums[r] = cj_let(f, CJ_F32, 0.0f);
     bulk_place p = place_begin(f, first);
     cj_val stage = cj_let(f, CJ_U32, 0), parity = cj_let(f, CJ_U32, 0), copies = cj_let(f, CJ_U32, ahead);
+    cj_name(f, stage, "stage");
+    cj_name(f, parity, "parity");
+    cj_name(f, copies, "copies");
+    cj_name(f, p.group, "group");
+    cj_name(f, p.segment, "segment");
+    for (unsigned r = 0; r < rows; r++) cj_name(f, sums[r], rows > 1 ? (r ? "sum_1" : "sum_0") : "sum");
+    cj_comment(f, "Multiply the segment of the stage, then copy another one into it");
     cj_for(f, 0, turns, 1);
         cj_mbarrier_wait(f, cj_mad(f, stage, 8, k.barriers), parity);
         bulk_multiply(f, &k, &p, stage, sums);
@@ -332,6 +355,7 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
                 cj_grid_launch_dependents(f);
             cj_end(f);
         cj_end(f);
+        cj_comment(f, "Behind a row's last segment: join the sums of the lanes and store");
         cj_if(f, cj_eq(f, cj_add(f, p.segment, 1), k.segments));
             store_totals(f, &k, &p, sums);
         cj_end(f);
