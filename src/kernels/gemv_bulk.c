@@ -3,15 +3,16 @@
  * A warp has a ring of stages in shared memory, with an mbarrier each.  A stage has a segment of one row or two: a
  * lane for each of them starts a bulk copy.  No barrier of the block is in the loop.
  *
- *     begin:      make the mbarriers; prefetch the first stages' rows into the L2 cache
+ *     begin:      make the mbarriers; prefetch the first stages' rows into the L2 cache, or copy them, if the matrix is
+ *                 constant and has few rows
  *                 wait for the kernels before this one
  *                 copy the first stages' rows; put the vector into shared memory, quantised; barrier of the block
  *     each turn:  wait for the stage; multiply; start the next copy into it;
  *                 behind the last segment of a row: join the lanes' sums, store
  *
  * The launch is programmatic: the kernel may begin while the one before it still runs.  Nothing is read or written in
- * front of the wait.  The prefetch only moves lines to where all accesses of the device meet: should the kernel before
- * write the matrix, its writes go to the same lines. */
+ * front of the wait but a constant matrix, which no kernel that may still run writes.  The prefetch only moves lines to
+ * where all accesses of the device meet: should the kernel before write the matrix, its writes go to the same lines. */
 #include "kernels/gemv.h"
 
 enum { BULK_BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, BULK_COPIES = 4 };
@@ -291,6 +292,7 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
 {
     cj_fn *f = cj_ptx_kernel(m, name);
     bulk_kernel k = { .g = g, .at_once = rows };
+    const bool constant = g->o.constant_matrix && rows > 1; /* with many rows early copies delay the vector */
     bulk_batch batch;
     cj_val sums[CJK_BULK_ROWS];
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);
@@ -313,9 +315,10 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
     bulk_place next = place_begin(f, first);
     cj_name(f, next.group, "next_group");
     cj_name(f, next.segment, "next_segment");
-    cj_comment(f, "Bring the first stages' rows into the L2 cache");
-    cj_for(f, 0, ahead, 1);
-        prefetch_rows(f, &k, &next);
+    cj_comment(f, constant ? "Copy the first stages' rows" : "Bring the first stages' rows into the L2 cache");
+    cj_val ready = cj_for(f, 0, ahead, 1);
+        if (constant) copy_rows(f, &k, &next, ready);
+        else prefetch_rows(f, &k, &next);
         place_next(f, &k, &next);
     cj_end(f);
     cj_if(f, cj_eq(f, turns, ahead));
@@ -324,12 +327,14 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
     cj_comment(f, "Wait for the kernels before, then load the vector and the first rows");
     cj_grid_wait(f);
     vector_begin(f, &k, &batch);
-    cj_assign(f, next.group, first);
-    cj_assign(f, next.segment, 0);
-    cj_val filled = cj_for(f, 0, ahead, 1);
-        copy_rows(f, &k, &next, filled);
-        place_next(f, &k, &next);
-    cj_end(f);
+    if (!constant) {
+        cj_assign(f, next.group, first);
+        cj_assign(f, next.segment, 0);
+        cj_val filled = cj_for(f, 0, ahead, 1);
+            copy_rows(f, &k, &next, filled);
+            place_next(f, &k, &next);
+        cj_end(f);
+    }
     cj_comment(f, "The vector into shared memory");
     vector_end(f, &k, &batch);
     cj_block_sync(f);
