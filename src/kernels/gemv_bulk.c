@@ -4,8 +4,7 @@
  * lane for each of them starts a bulk copy.  No barrier of the block is in the loop.
  *
  *     begin:      make the mbarriers; prefetch the first stages' rows into the L2 cache, or copy them, if the matrix is
- *                 constant and has few rows
- *                 wait for the kernels before this one
+ *                 constant; wait for the kernels before this one
  *                 copy the first stages' rows; put the vector into shared memory, quantised; barrier of the block
  *     each turn:  wait for the stage; multiply; start the next copy into it;
  *                 behind the last segment of a row: join the lanes' sums, store
@@ -34,7 +33,11 @@ static uint32_t segment_columns(const cjk_gemv_format *b) { return 32 * b->lane_
 static uint32_t segment_bytes(const cjk_gemv_format *b) { return segment_columns(b) / b->columns * b->bytes; }
 
 /* Few rows: two at once, so that each warp has much to load in its only turns.  Many rows: one at once, in more stages
- * and more blocks of a multiprocessor. */
+ * and more blocks of a multiprocessor.
+ *
+ * If warps copy all of their few rows of a constant matrix at once, a multiprocessor has room for one block more than
+ * the launch gives it: up to half of the next launch's blocks copy their rows there, while this launch waits and ends.
+ * On an H100 room for none of them is slower, and room for all of them too. */
 enum { FEW_ROUNDS = 2, FEW_BLOCKS = 2, MANY_BLOCKS = 3 };
 
 /* Bytes of the vector in shared memory: units, or elements as CJ_F32. */
@@ -70,6 +73,9 @@ bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_b
     const uint64_t stages = (room - fixed) / stage < CJK_BULK_STAGES ? (room - fixed) / stage : CJK_BULK_STAGES;
     shape->stages = (uint32_t)(turns < stages ? turns : stages);
     shape->shared = (uint32_t)room; /* all: the next kernel's blocks begin where this one's end, and not beside them */
+    const uint64_t beside = g->shared / (blocks + 1) - reserved;
+    if (g->o.constant_matrix && !many && shape->blocks > g->multiprocessors && shape->stages == turns &&
+        fixed + shape->stages * stage <= beside) shape->shared = (uint32_t)beside;
     return true;
 }
 
@@ -203,9 +209,9 @@ static void store_batch(cj_fn *f, const bulk_kernel *k, const bulk_batch *b)
 static void vector_end(cj_fn *f, const bulk_kernel *k, const bulk_batch *b)
 {
     cj_loop(f);
-        cj_break_unless(f, cj_lt(f, b->first, b->count));
         store_batch(f, k, b);
         cj_assign(f, b->first, cj_add(f, b->first, (k->g->o.quantised ? BULK_COPIES : 2) * CJK_THREADS));
+        cj_break_unless(f, cj_lt(f, b->first, b->count));
         load_batch(f, k, b);
     cj_end(f);
 }
@@ -292,7 +298,7 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
 {
     cj_fn *f = cj_ptx_kernel(m, name);
     bulk_kernel k = { .g = g, .at_once = rows };
-    const bool constant = g->o.constant_matrix && rows > 1; /* with many rows early copies delay the vector */
+    const bool constant = g->o.constant_matrix;
     bulk_batch batch;
     cj_val sums[CJK_BULK_ROWS];
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);

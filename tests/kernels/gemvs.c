@@ -343,7 +343,7 @@ static void constant_matrix(void)
     kb_drop(&m), kb_drop(&x), kb_drop(&out);
 }
 
-/* Pairs of rows are copied in front of the wait for other kernels if the matrix is constant; the vector never is. */
+/* Rows are copied in front of the wait for other kernels if the matrix is constant; the vector never is. */
 static void reads_in_front(void)
 {
     for (int constant = 0; constant < 2; constant++) {
@@ -361,7 +361,7 @@ static void reads_in_front(void)
             vector += x && x < at;
         }
         if (!waits) tap_skip(1, "there is no kernel of bulk copies");
-        else tap_is_uint(early, constant ? 1 : 0, "rows of %s are copied %s the wait for other kernels",
+        else tap_is_uint(early, constant ? waits : 0, "rows of %s are copied %s the wait for other kernels",
                          constant ? "a constant matrix" : "another matrix", constant ? "in front of" : "behind");
         tap_is_uint(vector, 0, "the vector is loaded behind it");
         cj_gemv_free(g);
