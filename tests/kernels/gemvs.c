@@ -3,6 +3,7 @@
 #include "tests/kernels/kernels_bench.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ROWS = 37, MOST_COLUMNS = 12544 };
@@ -368,6 +369,45 @@ static void reads_in_front(void)
     }
 }
 
+static void note_shared(void *user, uint64_t number, const char *name, const char *text, int result)
+{
+    const char *at = strstr(text, ", shared ");
+    (void)number, (void)result;
+    if (!strcmp(name, "cuLaunchKernelEx") && at) *(long *)user = strtol(at + strlen(", shared "), NULL, 10);
+}
+
+/* Two blocks of a multiprocessor take all of its shared memory, with a constant matrix two thirds of it, if the rest is
+ * enough for another block. */
+static void room_for_the_next(void)
+{
+    const struct { uint64_t columns; long blocks; } cases[] = { { 256, 3 }, { 8192, 2 } };
+    long shared = 0;
+    cj_driver *drv = cj_driver_open_interposed(kb_drv, CJ_INTERPOSER(.after = note_shared, .user = &shared));
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    cj_stream *s = cj_stream_create(dev, NULL);
+    cj_device_info info;
+    cj_device_info_defaults(&info);
+    cj_device_get_info(dev, &info);
+    for (int k = 0; k < 4; k++) {
+        const long blocks = k % 2 ? cases[k / 2].blocks : 2;
+        cj_dptr at = { .addr = 1 << 20 }; /* nothing is launched */
+        cj_gemv *g = cj_gemv_create(dev, CJ_GEMV(.format = CJ_GEMV_Q4_0, .quantised = 1, .constant_matrix = k % 2));
+        shared = 0;
+        cj_capture_begin(s, CJ_CAPTURE_THREAD);
+        cj_gemv_launch(s, g, &(cj_gemv_args){ .matrix = at, .x = at, .out = at, .columns = cases[k / 2].columns,
+                                              .rows = (uint64_t)info.multiprocessors * 32 });
+        cj_graph_free(cj_capture_end(s));
+        if (!shared) tap_skip(1, "there is no programmatic kernel of bulk copies");
+        else if (info.multiprocessor_shared < 200 << 10) tap_skip(1, "two blocks do not fit");
+        else tap_is_int(info.multiprocessor_shared / (shared + 1024), blocks, "room for %ld blocks, %llu columns",
+                        blocks, (unsigned long long)cases[k / 2].columns);
+        cj_gemv_free(g);
+    }
+    cj_stream_free(s);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+}
+
 /* A product behind kernels of two streams, one of which writes its matrix, the other one its vector. */
 static void joined_streams(void)
 {
@@ -469,6 +509,7 @@ int main(void)
     chains();
     constant_matrix();
     reads_in_front();
+    room_for_the_next();
     joined_streams();
     quantised_once();
     return kb_close();

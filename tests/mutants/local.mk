@@ -508,6 +508,7 @@ mutants += %D%/failed_launch_completes_graph.patch
 mutants += %D%/gemv_forgets_that_it_is_constant.patch
 mutants += %D%/gemv_forgets_the_offset.patch
 mutants += %D%/gemv_high_scales_are_low.patch
+mutants += %D%/gemv_leaves_no_room_for_the_next.patch
 mutants += %D%/gemv_pair_of_scales_loses_high_bits.patch
 mutants += %D%/gemv_quantises_by_128.patch
 mutants += %D%/gemv_reads_any_matrix_early.patch
