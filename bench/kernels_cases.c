@@ -171,7 +171,7 @@ bool kernel_run_open(kernel_run *run, cj_device *dev, const kernel_case *c, bool
     case KERNEL_SCAN: run->of.scan = cj_scan_create(dev, CJ_SCAN(.type = type, .op = CJ_COMBINE_ADD)); break;
     case KERNEL_GEMV:
         run->of.gemv = cj_gemv_create(dev, CJ_GEMV(.format = c->format, .x_type = type == CJ_S8 ? 0 : type,
-                                                   .quantised = type == CJ_S8));
+                                                   .quantised = type == CJ_S8, .constant_matrix = 1));
         break;
     case KERNEL_GEMM:
         run->of.gemm = cj_gemm_create(dev, CJ_GEMM(.type = type, .elements = c->elements, .promote = c->promote,

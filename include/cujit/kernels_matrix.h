@@ -35,6 +35,9 @@ typedef struct cj_gemv_opts {
     int32_t x_type;       /* of the vector: CJ_F32, CJ_F16 or CJ_BF16; 0: CJ_F32 */
     int32_t out_type;     /* of the result: the same; 0: CJ_F32 */
     int32_t quantised;    /* 1: the vector is already quantised, as cj_gemv_quantise does it */
+    int32_t constant_matrix; /* 1: what writes the matrix has ended before a launch is enqueued, or
+                              * its graph launched: weights.  On sm_90 the launch may then read rows
+                              * while the kernel in front of it still runs */
     uint32_t in_flight;   /* as in cj_reduce_opts */
     uint64_t columns;     /* most columns, for in_flight */
     cj_kernel_cache *cache; /* as in cj_softmax_opts */

@@ -20,17 +20,26 @@ static void write_quantise(cj_ptx *m, const char *name, const cjk_gemv *g)
     cj_fn *f = cj_ptx_kernel(m, name);
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);
     cj_val x = cj_param_ptr(f, "x", CJ_U8), out = cj_param_ptr(f, "out", CJ_U8), units = cj_param(f, "units", CJ_U64);
+    cj_comment(f, "The unit of the warp, the column of the lane");
     cj_val thread = cj_thread_id(f, CJ_X), lane = cj_and(f, thread, 31), most, sum;
     cj_val unit = cj_mad(f, cjk_block(f, CJ_X), CJK_GEMV_WARPS, cj_cvt(f, CJ_U64, cj_shr(f, thread, 5)));
     cj_return_if(f, cj_ge(f, unit, units));
     cj_val column = cj_mad(f, unit, CJK_UNIT, cj_cvt(f, CJ_U64, lane));
     cj_val v = cjk_load(f, g->x, cjk_bytes_at(f, x, column, cjk_size(g->x)), CJ_F32);
+    cj_comment(f, "The scale, by the greatest magnitude, and the numbers");
     cj_warp_reduce(f, CJ_COMBINE_MAX, cj_abs(f, v), 32, &most);
     cj_val scale = cj_div(f, most, 127.0f);
     cj_val factor = cj_select(f, cj_eq(f, scale, 0.0f), 0.0f, cj_rcp(f, scale));
     cj_val q = cj_def(f, "cvt.rni.s32.f32", cj_mul(f, v, factor));
     cj_val number = cj_max(f, cj_min(f, q, 127), -127);
     cj_warp_reduce(f, CJ_COMBINE_ADD, number, 32, &sum);
+    cj_name(f, lane, "lane");
+    cj_name(f, unit, "unit");
+    cj_name(f, column, "column");
+    cj_name(f, scale, "scale");
+    cj_name(f, number, "number");
+    cj_name(f, sum, "sum");
+    cj_comment(f, "Each lane stores its number, lane 0 the scale and the sum of the numbers too");
     cj_val at = cjk_bytes_at(f, out, unit, CJK_UNIT_BYTES);
     cj_store(f, CJ_S8, cj_mem(f, cjk_bytes_at(f, at, cj_cvt(f, CJ_U64, lane), 1), 8), number);
     cj_if(f, cj_eq(f, lane, 0));
@@ -39,6 +48,7 @@ static void write_quantise(cj_ptx *m, const char *name, const cjk_gemv *g)
     cj_end(f);
     cj_return(f);
 }
+
 /* -- Calls --------------------------------------------------------------------------------------------------------- */
 
 void cj_gemv_defaults(cj_gemv_opts *opts)

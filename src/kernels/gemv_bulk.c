@@ -3,15 +3,15 @@
  * A warp has a ring of stages in shared memory, with an mbarrier each.  A stage has a segment of one row or two: a
  * lane for each of them starts a bulk copy.  No barrier of the block is in the loop.
  *
- *     begin:      make the mbarriers; prefetch the first stages' rows into the L2 cache
- *                 wait for the kernels before this one
+ *     begin:      make the mbarriers; prefetch the first stages' rows into the L2 cache, or copy them, if the matrix is
+ *                 constant; wait for the kernels before this one
  *                 copy the first stages' rows; put the vector into shared memory, quantised; barrier of the block
  *     each turn:  wait for the stage; multiply; start the next copy into it;
  *                 behind the last segment of a row: join the lanes' sums, store
  *
  * The launch is programmatic: the kernel may begin while the one before it still runs.  Nothing is read or written in
- * front of the wait.  The prefetch only moves lines to where all accesses of the device meet: should the kernel before
- * write the matrix, its writes go to the same lines. */
+ * front of the wait but a constant matrix, which no kernel that may still run writes.  The prefetch only moves lines to
+ * where all accesses of the device meet: should the kernel before write the matrix, its writes go to the same lines. */
 #include "kernels/gemv.h"
 
 enum { BULK_BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, BULK_COPIES = 4 };
@@ -33,7 +33,11 @@ static uint32_t segment_columns(const cjk_gemv_format *b) { return 32 * b->lane_
 static uint32_t segment_bytes(const cjk_gemv_format *b) { return segment_columns(b) / b->columns * b->bytes; }
 
 /* Few rows: two at once, so that each warp has much to load in its only turns.  Many rows: one at once, in more stages
- * and more blocks of a multiprocessor. */
+ * and more blocks of a multiprocessor.
+ *
+ * If warps copy all of their few rows of a constant matrix at once, a multiprocessor has room for one block more than
+ * the launch gives it: up to half of the next launch's blocks copy their rows there, while this launch waits and ends.
+ * On an H100 room for none of them is slower, and room for all of them too. */
 enum { FEW_ROUNDS = 2, FEW_BLOCKS = 2, MANY_BLOCKS = 3 };
 
 /* Bytes of the vector in shared memory: units, or elements as CJ_F32. */
@@ -69,6 +73,9 @@ bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_b
     const uint64_t stages = (room - fixed) / stage < CJK_BULK_STAGES ? (room - fixed) / stage : CJK_BULK_STAGES;
     shape->stages = (uint32_t)(turns < stages ? turns : stages);
     shape->shared = (uint32_t)room; /* all: the next kernel's blocks begin where this one's end, and not beside them */
+    const uint64_t beside = g->shared / (blocks + 1) - reserved;
+    if (g->o.constant_matrix && !many && shape->blocks > g->multiprocessors && shape->stages == turns &&
+        fixed + shape->stages * stage <= beside) shape->shared = (uint32_t)beside;
     return true;
 }
 
@@ -202,9 +209,9 @@ static void store_batch(cj_fn *f, const bulk_kernel *k, const bulk_batch *b)
 static void vector_end(cj_fn *f, const bulk_kernel *k, const bulk_batch *b)
 {
     cj_loop(f);
-        cj_break_unless(f, cj_lt(f, b->first, b->count));
         store_batch(f, k, b);
         cj_assign(f, b->first, cj_add(f, b->first, (k->g->o.quantised ? BULK_COPIES : 2) * CJK_THREADS));
+        cj_break_unless(f, cj_lt(f, b->first, b->count));
         load_batch(f, k, b);
     cj_end(f);
 }
@@ -240,6 +247,11 @@ static void bulk_begin(cj_fn *f, bulk_kernel *k)
                                                : cj_mul(f, k->columns, 4);
     cj_val own = cj_mul(f, k->warp, k->stages);
     k->ring = cj_mad(f, own, k->at_once * k->bytes_in, cj_add(f, k->vector, x_bytes));
+    cj_name(f, k->warp, "warp");
+    cj_name(f, k->lane, "lane");
+    cj_name(f, k->barriers, "barriers");
+    cj_name(f, k->vector, "vector");
+    cj_name(f, k->ring, "ring");
 }
 
 static void bulk_multiply(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val stage, cj_val *sums)
@@ -286,40 +298,62 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
 {
     cj_fn *f = cj_ptx_kernel(m, name);
     bulk_kernel k = { .g = g, .at_once = rows };
+    const bool constant = g->o.constant_matrix;
     bulk_batch batch;
     cj_val sums[CJK_BULK_ROWS];
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);
     cj_fn_min_blocks(f, MANY_BLOCKS);
+    cj_comment(f, "The warp's ring of stages in shared memory, behind the vector");
     bulk_begin(f, &k);
+    cj_comment(f, "The warp's groups of rows, and the stages that it fills at once");
     cj_val first = cj_mad(f, k.warp, cj_grid_size(f, CJ_X), cj_block_id(f, CJ_X));
     cj_val own = cj_add(f, k.rounds, cj_select(f, cj_lt(f, first, k.rest), 1, 0));
     cj_val turns = cj_mul(f, own, k.segments), ahead = cj_min(f, turns, k.stages);
+    cj_name(f, first, "first_group");
+    cj_name(f, turns, "turns");
+    cj_name(f, ahead, "ahead");
+    cj_comment(f, "An mbarrier for each stage");
     cj_if(f, cj_lt(f, k.lane, k.stages));
         cj_mbarrier_init(f, cj_mad(f, k.lane, 8, k.barriers), cj_imm(f, 1));
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_warp_sync(f, (cj_val){ 0 });
     bulk_place next = place_begin(f, first);
-    cj_for(f, 0, ahead, 1);
-        prefetch_rows(f, &k, &next);
+    cj_name(f, next.group, "next_group");
+    cj_name(f, next.segment, "next_segment");
+    cj_comment(f, constant ? "Copy the first stages' rows" : "Bring the first stages' rows into the L2 cache");
+    cj_val ready = cj_for(f, 0, ahead, 1);
+        if (constant) copy_rows(f, &k, &next, ready);
+        else prefetch_rows(f, &k, &next);
         place_next(f, &k, &next);
     cj_end(f);
     cj_if(f, cj_eq(f, turns, ahead));
         cj_grid_launch_dependents(f);
     cj_end(f);
+    cj_comment(f, "Wait for the kernels before, then load the vector and the first rows");
     cj_grid_wait(f);
     vector_begin(f, &k, &batch);
-    cj_assign(f, next.group, first);
-    cj_assign(f, next.segment, 0);
-    cj_val filled = cj_for(f, 0, ahead, 1);
-        copy_rows(f, &k, &next, filled);
-        place_next(f, &k, &next);
-    cj_end(f);
+    if (!constant) {
+        cj_assign(f, next.group, first);
+        cj_assign(f, next.segment, 0);
+        cj_val filled = cj_for(f, 0, ahead, 1);
+            copy_rows(f, &k, &next, filled);
+            place_next(f, &k, &next);
+        cj_end(f);
+    }
+    cj_comment(f, "The vector into shared memory");
     vector_end(f, &k, &batch);
     cj_block_sync(f);
     for (unsigned r = 0; r < rows; r++) sums[r] = cj_let(f, CJ_F32, 0.0f);
     bulk_place p = place_begin(f, first);
     cj_val stage = cj_let(f, CJ_U32, 0), parity = cj_let(f, CJ_U32, 0), copies = cj_let(f, CJ_U32, ahead);
+    cj_name(f, stage, "stage");
+    cj_name(f, parity, "parity");
+    cj_name(f, copies, "copies");
+    cj_name(f, p.group, "group");
+    cj_name(f, p.segment, "segment");
+    for (unsigned r = 0; r < rows; r++) cj_name(f, sums[r], rows > 1 ? (r ? "sum_1" : "sum_0") : "sum");
+    cj_comment(f, "Multiply the segment of the stage, then copy another one into it");
     cj_for(f, 0, turns, 1);
         cj_mbarrier_wait(f, cj_mad(f, stage, 8, k.barriers), parity);
         bulk_multiply(f, &k, &p, stage, sums);
@@ -332,6 +366,7 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_
                 cj_grid_launch_dependents(f);
             cj_end(f);
         cj_end(f);
+        cj_comment(f, "Behind a row's last segment: join the sums of the lanes and store");
         cj_if(f, cj_eq(f, cj_add(f, p.segment, 1), k.segments));
             store_totals(f, &k, &p, sums);
         cj_end(f);

@@ -148,27 +148,38 @@ void cjk_gemv_write_rows(cj_ptx *m, const char *name, const cjk_gemv *g)
     cj_val matrix = cj_param_ptr(f, "matrix", CJ_U8), row_bytes = cj_param(f, "row_bytes", CJ_U64);
     cj_val x = cj_param_ptr(f, "x", CJ_U8), out = cj_param_ptr(f, "out", g->out);
     cj_val rows = cj_param(f, "rows", CJ_U64), columns = cj_param(f, "columns", CJ_U64), total;
+    cj_comment(f, "The row of the warp");
     cj_val warp = cj_shr(f, cj_thread_id(f, CJ_X), 5), lane = cj_cvt(f, CJ_U64, cj_and(f, cj_thread_id(f, CJ_X), 31));
     cj_val row = cj_mad(f, cjk_block(f, CJ_X), CJK_GEMV_WARPS, cj_cvt(f, CJ_U64, warp));
     cj_return_if(f, cj_ge(f, row, rows));
     cj_val begin = cj_as_ptr(f, cj_mad(f, row, row_bytes, cj_addr(f, matrix)), CJ_U8, CJ_SPACE_GLOBAL);
     cj_val sum = cj_let(f, CJ_F32, 0.0f), product;
+    cj_name(f, lane, "lane");
+    cj_name(f, row, "row");
+    cj_name(f, begin, "weights");
+    cj_name(f, sum, "sum");
     if (cjk_gemv_has_blocks(g)) {
+        cj_comment(f, "The products of the lane's units of 32 columns");
         cj_val unit = cj_for(f, lane, cj_shr(f, columns, 5), 32);
             vector_unit v;
+            cj_name(f, unit, "unit");
             load_unit(f, x, unit, &v);
             product = unit_product(f, (cj_gemv_format)g->o.format, begin, unit, &v);
             cj_assign(f, sum, cj_add(f, sum, product));
         cj_end(f);
     } else {
         cj_type weight = g->o.format == CJ_GEMV_F16 ? CJ_F16 : CJ_BF16;
+        cj_comment(f, "The products of the lane's columns");
         cj_val c = cj_for(f, lane, columns, 32);
+            cj_name(f, c, "column");
             cj_val w = cjk_load(f, weight, cjk_bytes_at(f, begin, c, 2), CJ_F32);
             cj_val v = cjk_load(f, g->x, cjk_bytes_at(f, x, c, cjk_size(g->x)), CJ_F32);
             cj_assign(f, sum, cj_fma(f, w, v, sum));
         cj_end(f);
     }
+    cj_comment(f, "Join the sums of the lanes; lane 0 stores the row's");
     cj_warp_reduce(f, CJ_COMBINE_ADD, sum, 32, &total);
+    cj_name(f, total, "total");
     cj_if(f, cj_eq(f, lane, 0));
         cjk_store(f, g->out, cj_at(f, out, row), total);
     cj_end(f);

@@ -3,6 +3,7 @@
 #include "tests/kernels/kernels_bench.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ROWS = 37, MOST_COLUMNS = 12544 };
@@ -145,7 +146,8 @@ static void each_format(void)
             uint64_t row_bytes = columns / (uint64_t)formats[f].columns * (uint64_t)formats[f].bytes +
                                  (f == 4 ? cases[k].gap / 4 * 4 : cases[k].gap);
             cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = formats[f].format, .x_type = cases[k].x,
-                                                        .out_type = cases[k].out, .quantised = before));
+                                                        .out_type = cases[k].out, .quantised = before,
+                                                        .constant_matrix = k % 3 == 1));
             if (cj_error_of(g)->status) tap_diag("%s", cj_error_of(g)->message);
             for (uint64_t r = 0; r < rows; r++)
                 random_matrix(f, (uint8_t *)m.host + r * row_bytes, columns / (uint64_t)formats[f].columns);
@@ -230,7 +232,8 @@ static void many_rows(void)
         uint64_t columns = f < 2 ? 40 : f == 5 ? 2048 : 256, blocks = columns / (uint64_t)formats[f].columns;
         double worst = 0;
         if (tap_is_slow() && f != 2) continue;
-        cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = formats[f].format, .quantised = f >= 2));
+        cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = formats[f].format, .quantised = f >= 2,
+                                                    .constant_matrix = f % 2));
         random_matrix(f, m.host, ROWS * blocks);
         for (uint64_t i = 0; i < columns; i++) ((float *)x.host)[i] = (float)kb_uniform();
         vector_of(x.host, CJ_F32, columns, f >= 2, v, quantised);
@@ -301,6 +304,108 @@ static void chains(void)
     cj_gemv_free(g);
     cj_elementwise_free(copy);
     kb_drop(&m[0]), kb_drop(&m[1]), kb_drop(&used), kb_drop(&x), kb_drop(&out), kb_drop(&want);
+}
+
+/* Launches that read their constant matrix early, and wait for the vector that the one in front of them writes. */
+static void constant_matrix(void)
+{
+    enum { SIZE = 512, LINKS = 8 };
+    const size_t bytes = (size_t)SIZE * SIZE * 2;
+    kb_memory m = kb_take(bytes), x = kb_take(SIZE * 2), out = kb_take(2 * LINKS * SIZE * 2);
+    for (size_t k = 0; k < bytes / 2; k++) kb_set((char *)m.host + 2 * k, CJ_F16, kb_uniform() / 16);
+    for (size_t k = 0; k < SIZE; k++) kb_set((char *)x.host + 2 * k, CJ_F16, kb_uniform());
+    kb_put(&m), kb_put(&x), kb_blank(&out);
+    for (int way = 0; way < 2; way++) { /* one by one; in a graph, constant */
+        cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = CJ_GEMV_F16, .x_type = CJ_F16, .out_type = CJ_F16,
+                                                    .constant_matrix = way));
+        cj_stream *s = kb_s[0];
+        cj_dptr from = x.data;
+        cj_stream_sync(s);
+        if (way) cj_capture_begin(s, CJ_CAPTURE_THREAD);
+        for (int i = 0; i < LINKS; i++) {
+            cj_dptr next = cj_offset(out.data, (way * LINKS + i) * SIZE * 2);
+            cj_gemv_launch(s, g, &(cj_gemv_args){ .matrix = m.data, .x = from, .out = next, .rows = SIZE,
+                                                  .columns = SIZE });
+            if (!way) cj_stream_sync(s);
+            from = next;
+        }
+        if (way) {
+            cj_graph *graph = cj_capture_end(s);
+            cj_graph_exec *exec = cj_graph_instantiate(graph, NULL);
+            for (int i = 0; i < 3; i++) cj_graph_launch(s, exec);
+            tap_is_int(cj_stream_sync(s), CJ_OK, "a graph with a constant matrix: %s", cj_error_of(exec)->message);
+            cj_graph_exec_free(exec);
+            cj_graph_free(graph);
+        }
+        cj_gemv_free(g);
+    }
+    tap_ok(kb_get(&out) && !memcmp(out.host, (char *)out.host + LINKS * SIZE * 2, LINKS * SIZE * 2),
+           "a chain of launches with a constant matrix");
+    kb_drop(&m), kb_drop(&x), kb_drop(&out);
+}
+
+/* Rows are copied in front of the wait for other kernels if the matrix is constant; the vector never is. */
+static void reads_in_front(void)
+{
+    for (int constant = 0; constant < 2; constant++) {
+        const char *text = "";
+        unsigned waits = 0, early = 0, vector = 0;
+        cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = CJ_GEMV_Q4_0, .quantised = 1,
+                                                    .constant_matrix = constant));
+        cj_gemv_ptx(g, 0, &text, NULL);
+        for (const char *at = strstr(text, "griddepcontrol.wait"); at; at = strstr(at + 1, "griddepcontrol.wait")) {
+            const char *entry = at;
+            while (entry > text && strncmp(entry, ".entry", 6) != 0) entry--;
+            const char *rows = strstr(entry, "cp.async.bulk.shared"), *x = strstr(entry, "ld.global");
+            waits++;
+            early += rows && rows < at;
+            vector += x && x < at;
+        }
+        if (!waits) tap_skip(1, "there is no kernel of bulk copies");
+        else tap_is_uint(early, constant ? waits : 0, "rows of %s are copied %s the wait for other kernels",
+                         constant ? "a constant matrix" : "another matrix", constant ? "in front of" : "behind");
+        tap_is_uint(vector, 0, "the vector is loaded behind it");
+        cj_gemv_free(g);
+    }
+}
+
+static void note_shared(void *user, uint64_t number, const char *name, const char *text, int result)
+{
+    const char *at = strstr(text, ", shared ");
+    (void)number, (void)result;
+    if (!strcmp(name, "cuLaunchKernelEx") && at) *(long *)user = strtol(at + strlen(", shared "), NULL, 10);
+}
+
+/* Two blocks of a multiprocessor take all of its shared memory, with a constant matrix two thirds of it, if the rest is
+ * enough for another block. */
+static void room_for_the_next(void)
+{
+    const struct { uint64_t columns; long blocks; } cases[] = { { 256, 3 }, { 8192, 2 } };
+    long shared = 0;
+    cj_driver *drv = cj_driver_open_interposed(kb_drv, CJ_INTERPOSER(.after = note_shared, .user = &shared));
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    cj_stream *s = cj_stream_create(dev, NULL);
+    cj_device_info info;
+    cj_device_info_defaults(&info);
+    cj_device_get_info(dev, &info);
+    for (int k = 0; k < 4; k++) {
+        const long blocks = k % 2 ? cases[k / 2].blocks : 2;
+        cj_dptr at = { .addr = 1 << 20 }; /* nothing is launched */
+        cj_gemv *g = cj_gemv_create(dev, CJ_GEMV(.format = CJ_GEMV_Q4_0, .quantised = 1, .constant_matrix = k % 2));
+        shared = 0;
+        cj_capture_begin(s, CJ_CAPTURE_THREAD);
+        cj_gemv_launch(s, g, &(cj_gemv_args){ .matrix = at, .x = at, .out = at, .columns = cases[k / 2].columns,
+                                              .rows = (uint64_t)info.multiprocessors * 32 });
+        cj_graph_free(cj_capture_end(s));
+        if (!shared) tap_skip(1, "there is no programmatic kernel of bulk copies");
+        else if (info.multiprocessor_shared < 200 << 10) tap_skip(1, "two blocks do not fit");
+        else tap_is_int(info.multiprocessor_shared / (shared + 1024), blocks, "room for %ld blocks, %llu columns",
+                        blocks, (unsigned long long)cases[k / 2].columns);
+        cj_gemv_free(g);
+    }
+    cj_stream_free(s);
+    cj_device_close(dev);
+    cj_driver_close(drv);
 }
 
 /* A product behind kernels of two streams, one of which writes its matrix, the other one its vector. */
@@ -402,6 +507,9 @@ int main(void)
     same_bits();
     many_rows();
     chains();
+    constant_matrix();
+    reads_in_front();
+    room_for_the_next();
     joined_streams();
     quantised_once();
     return kb_close();

@@ -33,6 +33,7 @@ OBJECT(rms_norm, CJ_RMS_NORM(.type = CJ_F16, .weight = 1))
 OBJECT(reduce, CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_ADD))
 OBJECT(argmax, CJ_ARGMAX(.type = CJ_F32))
 OBJECT(rope, CJ_ROPE(.type = CJ_BF16, .dim = 64))
+OBJECT(gemv, CJ_GEMV(.format = CJ_GEMV_Q4_0, .x_type = CJ_F16))
 OBJECT(elementwise, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_BF16, CJ_BF16 }, .activation = CJ_ACTIVATION_SILU))
 PRINTS(gemm)
 PRINTS(attention)
@@ -71,6 +72,10 @@ static const printed all[] = {
     { CALLS(rope),
       { "The token of the block", "The token's position", "Load both halves", "Turn the pairs", "Store both" },
       { "token", "head", "pair", "position" } },
+    { CALLS(gemv),
+      { "The row of the warp", "The scale, by the greatest magnitude", "An mbarrier for each stage",
+        "The vector into shared memory", "Multiply the segment of the stage", "join the sums of the lanes" },
+      { "row", "unit", "lane", "first_group", "sum_1", "ring" } },
     { CALLS(elementwise),
       { "The row and the piece", "One column at a time", "Load vectors", "The results", "Part of a vector" },
       { "row", "column", "in0_row", "in1_row", "out_row" } },
