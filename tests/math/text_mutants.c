@@ -84,6 +84,8 @@ static const struct { const char *name, *text; } equal[] = {
     { "tan", "sub.u32 %r, 0, %r;" },            /* the quadrant's sign: a tangent needs odd or even */
     { "tgamma", "mul.rn.f64 %rd, a0, 0d4350000000000000;" }, /* a subnormal operand's logarithm: it has at least 3.5 */
     { "tgamma", "sub.u32 %r, %r, 54;" },
+    { "erfcinv", "@!%p bra $L2;" },             /* in f32: what stands behind it is right for normal products too */
+    { "normcdfinv", "@!%p bra $L2;" },
 };
 
 /* Is the text in the line, whatever the registers' numbers are? */

@@ -421,6 +421,7 @@ mutants += %D%/vmem_shrinks_under_a_graph.patch
 mutants += %D%/vmem_uncommitted_is_foreign.patch
 mutants += %D%/math_accuracy_is_ignored.patch
 mutants += %D%/math_erfinv_is_small_near_one.patch
+mutants += %D%/math_erfcinv_of_zero_is_nan.patch
 mutants += %D%/math_erfinv_is_small_in_the_middle.patch
 mutants += %D%/math_error_sum_is_rounded.patch
 mutants += %D%/math_error_quotient_has_no_remainder.patch

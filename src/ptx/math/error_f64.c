@@ -2,11 +2,11 @@
 #include "ptx/math/exp_f64.h"
 #include "ptx/math/log_f64.h"
 
-/* Below 1 a polynomial, above it 1 - e^g with a polynomial g = log erfc: a warp mostly takes one side. */
+/* Below 1 a polynomial, above it 1 - 2^g with a polynomial g = log2 erfc: a warp mostly takes one side. */
 void cji_math_erf_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val x = a[0], b = ABS_D(x), v = OP(mov_d, x);
-    IF(LT_D(b, D(1.0))) {
+    cj_val x = a[0], v = OP(mov_d, x);
+    IF(BELOW_D(x, 1.0)) {
         cj_val z = MUL_D(x, x);
         cj_val p = POLY_D(z, -0x1.ab15cp-31, 0x1.d6e3ep-27, -0x1.5bfe7p-23, 0x1.b97e4p-20, -0x1.f4ca1f318f2b9p-17,
                           0x1.f9a2b72d05776p-14, -0x1.c02db0114bab9p-11, 0x1.565bccf7b92cep-8, -0x1.b82ce311ebc4bp-6,
@@ -14,17 +14,18 @@ void cji_math_erf_f64(cji_math *m, const cj_val *a, cj_val *r)
         INTO(v) = FMA_D(p, x, x);
     }
     ELSE {
-        cj_val c = SEL_D(GT_D(b, D(6.0)), D(6.0), b);
-        cj_val g = POLY_D(c, 0x1.322c1b8436d6bp-36, -0x1.60719b82cca3fp-31, 0x1.70904367d291dp-27,
-                          -0x1.c923d09f76053p-24, 0x1.6a994c776ef05p-21, -0x1.5e6949068a70ep-19,
-                          0x1.c50cc4b55baffp-19, 0x1.e130fca25356ep-16, -0x1.e6ed1774a4007p-13, 0x1.e3b9c337a940ep-11,
-                          -0x1.1391e1fa6ed64p-9, 0x1.343812521e9a4p-11, 0x1.350a918389a14p-6, -0x1.a4659326ccf4p-4,
-                          -0x1.45f961a25de6ep-1, -0x1.20dcc2e183a18p0, -0x1.226083c2caf3bp-20);
-        cj_val t = FMA_D(g, D(0x1.71547652b82fep0), D(SHIFT_D + 3071.0));
-        cj_val nj = SUB_D(D(SHIFT_D + 3071.0), t);
-        cj_val f = FMA_D(nj, D(0x1.62e42fefa39efp-1), g);
-        f = FMA_D(nj, D(0x1.abc9e3b39803fp-56), f);
-        cj_val e = cji_math_exp_reduced(m, f);
+        cj_val b = ABS_D(x), c = SEL_D(GT_D(b, D(6.0)), D(6.0), b);
+        cj_val g = POLY_D(c, 0x1.b9b69p-36, -0x1.fc78p-31, 0x1.09dccp-26, -0x1.49c1bp-23, 0x1.058f4p-20,
+                          -0x1.f9893p-19, 0x1.46cep-18, 0x1.5b1b573a869acp-15, -0x1.5f3e37e03f9cep-12,
+                          0x1.5cef289d61747p-10, -0x1.8d902592859c3p-9, 0x1.bcaa11a55df4ep-11, 0x1.bdda3717a24ddp-6);
+        g = POLY_ON(g, ERF_FAR64, c);
+        cj_val t = ADD_D(g, D(SHIFT_D + 3071.0));
+        cj_val j = SUB_D(t, D(SHIFT_D + 3071.0));
+        cj_val f = SUB_D(g, j);
+        /* 2^f, within 2^-55 */
+        cj_val e = POLY_D(f, 0x1.f215fp-32, 0x1.e6273p-28, 0x1.b51ebp-24, 0x1.62bfcp-20, 0x1.ffccp-17,
+                          0x1.4309131246844p-13, 0x1.5d87fe77b3455p-10, 0x1.3b2ab6fb9ed03p-7, 0x1.c6b08d704a7d1p-5,
+                          0x1.ebfbdff82c5aep-3, 0x1.62e42fefa39edp-1, 1.0);
         cj_val s = OP(shl_w, t, U(52));                 /* -2^j */
         e = FMA_D(e, s, D(1.0));
         INTO(v) = OP(copysign_d, x, e);
@@ -57,11 +58,8 @@ static cj_val scaled_complement(cji_math *m, cj_val b)
 {
     cj_val v, q = centered_quotient(m, b, 4.0, &v);
     cj_val p = POLY_D(q, -0x1.566fap-33, 0x1.5322dp-30, 0x1.3d2c6p-30, -0x1.08e4dp-26, -0x1.7ae1dp-30, 0x1.07da2p-23,
-                      -0x1.38ee8p-24, -0x1.c52bep-21, 0x1.7dc46002173b9p-20, 0x1.3aecd195aa144p-18,
-                      -0x1.3c6a977638cddp-16, -0x1.e7ccde4282c8cp-19, 0x1.72cd7a609980ap-13, -0x1.dd2855b6264b9p-12,
-                      -0x1.269b4d172dfccp-12, 0x1.908f475297bbbp-8, -0x1.b00c052f0393dp-6, 0x1.38dbd2c8973b7p-4,
-                      -0x1.645fd8a4b5139p-3, 0x1.52cac2371110ep-2, -0x1.14eacb1ad043ep-1, 0x1.8be202d26c6dbp-1,
-                      -0x1.f3fe31ecb49bcp-1, 0x1.18932bf08e154p0);
+                      -0x1.38ee8p-24, -0x1.c52bep-21);
+    p = POLY_ON(p, ERFCX64, q);
     return MUL_D(p, v);
 }
 
@@ -145,11 +143,8 @@ void cji_math_normcdf_f64(cji_math *m, const cj_val *a, cj_val *r)
     cj_val b = ABS_D(a[0]);
     cj_val v, q = centered_quotient(m, b, 5.5, &v);
     cj_val p = POLY_D(q, -0x1.0e261p-35, -0x1.6ce7fp-29, -0x1.81fd4p-28, 0x1.8da35p-26, 0x1.aff3fp-25, -0x1.7de69p-23,
-                      -0x1.1f9e7p-22, 0x1.8e5d5p-20, 0x1.df584444e7f16p-22, -0x1.96a5185160ef3p-17,
-                      0x1.11cda6b51bd9ep-16, 0x1.2b8920f69be0dp-14, -0x1.5449624ba5909p-12, 0x1.1ab345c078c31p-12,
-                      0x1.4034e5601dde1p-9, -0x1.c83edf4350ed7p-7, 0x1.71707b5752f2dp-5, -0x1.c15806fa4792p-4,
-                      0x1.be33e6ee99635p-3, -0x1.77dbb5cddaa11p-2, 0x1.1239b3f8c06d9p-1, -0x1.5ed05c7e41a2cp-1,
-                      0x1.8c2b8893b5c8dp-1);
+                      -0x1.1f9e7p-22, 0x1.8e5d5p-20, 0x1.df584444e7f16p-22);
+    p = POLY_ON(p, NORMCDF64, q);
     cj_val g = MUL_D(p, v);
     cj_val h = MUL_D(b, D(-0.5));
     g = with_square(m, g, h, b);

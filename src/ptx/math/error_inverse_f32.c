@@ -11,12 +11,19 @@ static cj_val near_middle(cji_math *m, cj_val l, cj_val y)
     return MUL(p, y);
 }
 
-/* w of a product that may be subnormal. */
-static cj_val far_from_middle(cji_math *m, cj_val product)
+/* sqrt(w) and 1 / sqrt(w), of a product whose logarithm l is not right where it is subnormal: few are.  One instruction
+ * gives both roots.  Where w is infinite, the second one is not 0, and so their product is infinite. */
+static cj_val root_far_from_middle(cji_math *m, cj_val product, cj_val l, cj_val *inverse)
 {
-    cj_val l = MUL(product, F(0x1p24f));
-    l = OP(lg2, l);
-    return SUB(F(24.f), l);
+    cj_val w = NEG(l);
+    IF(LT(product, F(0x1p-126f))) {
+        cj_val scaled = MUL(product, F(0x1p24f)), most = OP(lg2, scaled);
+        INTO(w) = OP(sub, F(24.f), most);
+    }
+    ENDIF
+    cj_val u = RSQRT(w);
+    *inverse = OP(max, u, F(0x1p-20f));
+    return MUL(w, *inverse);
 }
 
 void cji_math_erfinv_f32(cji_math *m, const cj_val *a, cj_val *r)
@@ -45,9 +52,7 @@ void cji_math_erfcinv_f32(cji_math *m, const cj_val *a, cj_val *r)
     cj_val y = SUB(F(1.f), x);
     cj_val v = near_middle(m, l, y);
     IF(LT(l, F(-6.8f))) {
-        cj_val w = far_from_middle(m, product);
-        cj_val s = OP(sqrt_fast, w);
-        cj_val u = RSQRT(w);
+        cj_val u, s = root_far_from_middle(m, product, l, &u);
         cj_val q = POLY(u, 0x1.4f2c58p7f, -0x1.452ccap8f, 0x1.217e62p8f, -0x1.469496p7f, 0x1.0af87cp6f,
                         -0x1.5bf3e4p4f, 0x1.990ffap2f, -0x1.665a72p0f, -0x1.01960ep-5f, 0x1.aa727p-1f);
         q = MUL(q, s);
@@ -69,9 +74,7 @@ void cji_math_normcdfinv_f32(cji_math *m, const cj_val *a, cj_val *r)
                     -0x1.5764dep-15f, 0x1.206b2p-10f, 0x1.0124ep-7f, -0x1.d1c88ep-3f, 0x1.40d932p0f);
     cj_val v = MUL(p, y);
     IF(LT(l, F(-6.8f))) {
-        cj_val w = far_from_middle(m, product);
-        cj_val s = OP(sqrt_fast, w);
-        cj_val u = RSQRT(w);
+        cj_val u, s = root_far_from_middle(m, product, l, &u);
         cj_val q = POLY(u, 0x1.da0856p7f, -0x1.cbe4a8p8f, 0x1.996dc8p8f, -0x1.cde08ep7f, 0x1.79914ep6f,
                         -0x1.ec1738p4f, 0x1.2140f2p3f, -0x1.faca3ap0f, -0x1.6c4774p-5f, 0x1.2d8b28p0f);
         q = MUL(q, s);

@@ -31,15 +31,13 @@ static cj_val short_log(cji_math *m, cj_val y, cj_val e)
     return FMA_D(n, D(0x1.62e42fefa39efp-1), p);
 }
 
+#define FAR_HIGH 0x3f5fa0e9u                            /* high word of e^-6.25 */
+
 /* erf^-1(y) / y of l = log(1 - y^2) >= -6.25 */
 static cj_val inverse_near(cji_math *m, cj_val l)
 {
-    return POLY_D(l, -0x1.f8e1c61c24f63p-69, -0x1.1caba353c9cb9p-62, -0x1.25ee850157ecp-57, -0x1.6d0f99e7d6955p-53,
-                  -0x1.2c2a6d483aa5bp-49, -0x1.50e36a0c682e4p-46, -0x1.fb26bddfacba3p-44, -0x1.d62aaac14cdf6p-42,
-                  -0x1.a89465aa4dc83p-41, -0x1.dbe5a628d1422p-41, -0x1.46387ba6cf0ffp-37, 0x1.1407449314b4dp-38,
-                  0x1.40baac46ad263p-31, 0x1.de9b1260c5ff3p-31, -0x1.84bda5dcc3f7ap-26, -0x1.3edaea8c9d9fbp-25,
-                  0x1.0fd7a78c767d1p-20, 0x1.0f20f8dd3df8ep-19, -0x1.87013d392aab2p-15, -0x1.0c86b73910678p-13,
-                  0x1.32110260f6abap-9, 0x1.7a72e72c2fb71p-7, -0x1.db29fb2fee543p-3, 0x1.c5bf891b4ef6bp-1);
+    cj_val p = POLY_D(l, -0x1.f8e1c61c24f63p-69, -0x1.1caba353c9cb9p-62, -0x1.25ee850157ecp-57, -0x1.6d0f99e7d6955p-53);
+    return POLY_ON(p, INVERSE_NEAR64, l);
 }
 
 /* erf^-1(y) of w = -log(1 - y^2): sqrt(w) to 36.5; r is 1 / sqrt(w) */
@@ -93,7 +91,7 @@ void cji_math_erfinv_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val x = a[0], n = NEG_D(x), u = FMA_D(n, x, D(1.0)), e, v = OP(mov_d, x);
     cj_val y = normal_parts(m, u, &e), l = short_log(m, y, e);
-    cj_val far = LT_D(l, D(-6.25));
+    cj_val far = OP(lt_u, HIGH(u), U(FAR_HIGH));        /* not where u is negative or NaN */
     IF(far) {
         cj_val w = NEG_D(l), inverse, s = root_of(m, w, &inverse);
         s = inverse_far(m, s, inverse);

@@ -24,9 +24,11 @@ void cji_math_atan_f64(cji_math *m, const cj_val *a, cj_val *r)
     IF(big) {                                           /* the high word, as f32, is that of 1 or more or of NaN */
         cji_m_split(m, b, &low, &high);
         high = OP(min_s, high, U(0x43b00000));          /* about 2^60 at most */
-        cj_val over = PAIR(low, high), rc = cji_math_reciprocal(m, over), nan = OP(nan_d, b, b);
-        INTO(t) = OP(mov_d, rc);
-        WHEN(nan, t) = OP(mov_d, b);
+        cj_val seed = OP(rcp_d, b), over = PAIR(low, high); /* of infinity 0, of NaN a NaN */
+        over = NEG_D(over);
+        cj_val e = FMA_D(over, seed, D(1.0));
+        e = FMA_D(e, e, e);
+        INTO(t) = FMA_D(seed, e, seed);
     }
     ENDIF
     cj_val v = arc_tangent(m, t);
@@ -60,7 +62,7 @@ void cji_math_atan2_f64(cji_math *m, const cj_val *a, cj_val *r)
     r[0] = COPYSIGN_D(v, a[0]);                         /* NaN came through the division */
 }
 
-/* -2 sqrt(h) with h = (1 - |x|) / 2 */
+/* sqrt(h) with h = (1 - |x|) / 2 */
 static cj_val half_chord(cji_math *m, cj_val x, cj_val *half)
 {
     cj_val b = ABS_D(x), h = FMA_D(b, D(-0.5), D(0.5));
@@ -73,10 +75,9 @@ static cj_val half_chord(cji_math *m, cj_val x, cj_val *half)
     cj_val s = MUL_D(h, y);
     cj_val ns = NEG_D(s);
     e = FMA_D(ns, s, h);
-    y = MUL_D(y, D(0.5));
-    s = FMA_D(e, y, s);
+    y = ADD_HIGH(y, U(0xfff00000u));                    /* y / 2 */
     *half = h;
-    return MUL_D(s, D(-2.0));
+    return FMA_D(e, y, s);
 }
 
 /* (asin t - t) / t of z = t^2 <= 0.3165 */
@@ -95,7 +96,7 @@ static cj_val arc_sine(cji_math *m, cj_val x, cj_val *big)
     *big = BEYOND_D(x, 0.5625);
     IF(*big) {
         cj_val h, s = half_chord(m, x, &h);
-        INTO(t) = OP(mov_d, s);
+        INTO(t) = OP(mul_d, s, D(-2.0));
         INTO(z) = OP(mov_d, h);
     }
     ENDIF
@@ -103,11 +104,17 @@ static cj_val arc_sine(cji_math *m, cj_val x, cj_val *big)
     return FMA_D(p, t, t);
 }
 
+/* The polynomial stands on both sides: a warp mostly takes the first one. */
 void cji_math_asin_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val x = a[0], big, v = arc_sine(m, x, &big);
-    IF(big) {
-        cj_val w = ADD_D(v, D(HALF_PI_LOW));
+    cj_val x = a[0], v = OP(mov_d, x);
+    IF(BELOW_D(x, 0.5625)) {
+        cj_val p = sine_tail(m, MUL_D(x, x));
+        INTO(v) = OP(fma_d, p, x, x);
+    }
+    ELSE {
+        cj_val h, s = half_chord(m, x, &h), p = sine_tail(m, h), w = FMA_D(p, s, s);
+        w = FMA_D(w, D(-2.0), D(HALF_PI_LOW));
         w = ADD_D(w, D(HALF_PI_HIGH));
         INTO(v) = OP(copysign_d, x, w);
     }

@@ -33,7 +33,8 @@ typedef enum cji_math_move {
 
 /* The tables. */
 typedef enum cji_math_table { CJI_MATH_TWO_OVER_PI, CJI_MATH_TWO_OVER_PI64, CJI_MATH_SINCOS64, CJI_MATH_SINCOSPI64,
-                              CJI_MATH_GAMMA, CJI_MATH_TABLES } cji_math_table;
+                              CJI_MATH_GAMMA, CJI_MATH_INVERSE_NEAR64, CJI_MATH_ERF_FAR64, CJI_MATH_ERFCX64,
+                              CJI_MATH_NORMCDF64, CJI_MATH_TABLES } cji_math_table;
 
 enum { CJI_MATH_NEST = 8 };  /* branches and loops within each other */
 
@@ -108,6 +109,7 @@ typedef struct cji_math_rows {
 extern const cji_math_rows cji_math_tables[CJI_MATH_TABLES];
 enum { CJI_MATH_GAMMA_ROWS = 40 };    /* of table GAMMA, which has columns */
 #define SINCOS64_LAST (-0x1.8fa697f1f779ep-37)   /* the cosine's last coefficient, which no row of SINCOS64 has */
+#define SINCOSPI64_LAST (-0x1.b1674p-14)         /* the same of SINCOSPI64 */
 cj_val cji_math_variable(cji_math *m, cji_math_table t);   /* the table, made when it is first used */
 
 #endif

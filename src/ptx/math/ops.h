@@ -136,10 +136,13 @@ bool cji_m_again(cji_math *m, cj_val p);             /* back to DO where p holds
 #define DO cji_m_do(m); do
 #define AGAIN(p) while (cji_m_again(m, p));
 
-/* ---- Tables: element `index` + k; words are read from .const memory, floats and two doubles from .global ---- */
+/* ---- Tables: element `index` + k: words of .const memory, floats of .global memory, two doubles of either ---- */
 cj_val cji_m_row(cji_math *m, cji_math_table t, cj_val index, unsigned bytes);   /* the place of element `index` */
 cj_val cji_m_load_u(cji_math *m, cji_math_table t, cj_val row, unsigned k);      /* its k-th word of 32 bits */
 cj_val cji_m_load_w(cji_math *m, cji_math_table t, cj_val row, unsigned k);      /* of 64 bits */
 void cji_m_load_d2(cji_math *m, cji_math_table t, cj_val row, unsigned k, cj_val *a, cj_val *b); /* two doubles */
+/* Horner's rule goes on with the coefficients of a table in .const memory, an even number; p is what came before it. */
+cj_val cji_m_poly_on(cji_math *m, cj_val p, cji_math_table t, cj_val x);
+#define POLY_ON(p, table, x) cji_m_poly_on(m, p, CJI_MATH_##table, x)
 
 #endif

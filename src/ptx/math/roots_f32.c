@@ -19,8 +19,8 @@ void cji_math_cbrt_f32(cji_math *m, const cj_val *a, cj_val *r)
     cj_val h = FMA(ny, t, F(1.f));
     cj_val third = MUL(y, F(0x1.555556p-1f));
     cj_val v = FMA(h, third, y);
-    r[0] = ADD(x, x);
-    cj_val usual = OP(ne, r[0], x);                 /* not zero or infinity */
+    r[0] = OP(mov, x);
+    cj_val usual = EQ(v, v);                        /* of zero and of infinity a product is NaN */
     WHEN(usual, r[0]) = COPYSIGN(v, x);
 }
 

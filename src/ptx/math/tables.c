@@ -1,5 +1,5 @@
-/* Tables, one of each in a module that needs it.  Those of coefficients are in .global memory: threads of a warp whose
- * operands differ read several rows, and .const memory would answer each in turn. */
+/* Tables, one of each in a module that needs it.  Those of which threads of a warp read several rows are in .global
+ * memory: .const memory would answer each in turn. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,12 +26,38 @@ static const double sincos64[12] = {
     -0x1.27e4f7f1c95cfp-22, 0x1.1ee9dbf59175fp-29
 };
 
-/* The same of sin(pi f) and cos(pi f). */
+/* The same of sin(pi f) and cos(pi f); the latter has SINCOSPI64_LAST too. */
 static const double sincospi64[16] = {
-    -0x1.4abbce625be53p2, 0x1.466bc6775ab46p1, -0x1.32d2cce6337eap-1, 0x1.50783490f1be5p-4, -0x1.e3075a5019d1cp-8,
-    0x1.e8f9020291672p-12, -0x1.6f1cc0b346fa5p-16, 0.0,
-    -0x1.3bd3cc9be45dep2, 0x1.03c1f081b5a67p2, -0x1.55d3c7e3c325cp0, 0x1.e1f5067b90e22p-3, -0x1.a6d1e7297d362p-6,
-    0x1.f9c89cce8e2d6p-10, -0x1.b1673f09c707fp-14, 0.0
+    -0x1.4abbce625be46p2, 0x1.466bc67758c6ap1, -0x1.32d2cce31fa29p-1, 0x1.5078300841253p-4, -0x1.e3009539b825ap-8,
+    0x1.e3fe157a22826p-12, 0.0, 0.0,
+    -0x1.3bd3cc9be45dep2, 0x1.03c1f081b5a67p2, -0x1.55d3c7e3c325cp0, 0x1.e1f5067b90e32p-3, -0x1.a6d1e7297f1d3p-6,
+    0x1.f9c89cd0eb3e6p-10, 0.0, 0.0
+};
+
+/* Coefficients that POLY_ON takes, the highest degree first: as literals, each would need two more instructions. */
+static const double inverse_near64[20] = {
+    -0x1.2c2a6d483aa5bp-49, -0x1.50e36a0c682e4p-46, -0x1.fb26bddfacba3p-44, -0x1.d62aaac14cdf6p-42,
+    -0x1.a89465aa4dc83p-41, -0x1.dbe5a628d1422p-41, -0x1.46387ba6cf0ffp-37, 0x1.1407449314b4dp-38,
+    0x1.40baac46ad263p-31, 0x1.de9b1260c5ff3p-31, -0x1.84bda5dcc3f7ap-26, -0x1.3edaea8c9d9fbp-25,
+    0x1.0fd7a78c767d1p-20, 0x1.0f20f8dd3df8ep-19, -0x1.87013d392aab2p-15, -0x1.0c86b73910678p-13,
+    0x1.32110260f6abap-9, 0x1.7a72e72c2fb71p-7, -0x1.db29fb2fee543p-3, 0x1.c5bf891b4ef6bp-1
+};
+
+static const double erfcx64[16] = {
+    0x1.7dc46002173b9p-20, 0x1.3aecd195aa144p-18, -0x1.3c6a977638cddp-16, -0x1.e7ccde4282c8cp-19,
+    0x1.72cd7a609980ap-13, -0x1.dd2855b6264b9p-12, -0x1.269b4d172dfccp-12, 0x1.908f475297bbbp-8,
+    -0x1.b00c052f0393dp-6, 0x1.38dbd2c8973b7p-4, -0x1.645fd8a4b5139p-3, 0x1.52cac2371110ep-2,
+    -0x1.14eacb1ad043ep-1, 0x1.8be202d26c6dbp-1, -0x1.f3fe31ecb49bcp-1, 0x1.18932bf08e154p0
+};
+
+static const double normcdf64[14] = {
+    -0x1.96a5185160ef3p-17, 0x1.11cda6b51bd9ep-16, 0x1.2b8920f69be0dp-14, -0x1.5449624ba5909p-12,
+    0x1.1ab345c078c31p-12, 0x1.4034e5601dde1p-9, -0x1.c83edf4350ed7p-7, 0x1.71707b5752f2dp-5, -0x1.c15806fa4792p-4,
+    0x1.be33e6ee99635p-3, -0x1.77dbb5cddaa11p-2, 0x1.1239b3f8c06d9p-1, -0x1.5ed05c7e41a2cp-1, 0x1.8c2b8893b5c8dp-1
+};
+
+static const double erf_far64[4] = {
+    -0x1.2f408ef443038p-3, -0x1.d6480223526cfp-1, -0x1.a0bd82dddfa12p0, -0x1.a2e3bfd6a6409p-20
 };
 
 /* By columns: the numbers of the threads of a warp lie in one line, or in two. */
@@ -75,6 +101,10 @@ const cji_math_rows cji_math_tables[CJI_MATH_TABLES] = {
     [CJI_MATH_TWO_OVER_PI64] = { "two_over_pi64", CJ_U64, two_over_pi64, 20, false },
     [CJI_MATH_SINCOS64] = { "sincos64", CJ_F64, sincos64, 12, true },
     [CJI_MATH_SINCOSPI64] = { "sincospi64", CJ_F64, sincospi64, 16, true },
+    [CJI_MATH_INVERSE_NEAR64] = { "inverse_near64", CJ_F64, inverse_near64, 20, false },
+    [CJI_MATH_ERF_FAR64] = { "erf_far64", CJ_F64, erf_far64, 4, false },
+    [CJI_MATH_ERFCX64] = { "erfcx64", CJ_F64, erfcx64, 16, false },
+    [CJI_MATH_NORMCDF64] = { "normcdf64", CJ_F64, normcdf64, 14, false },
     [CJI_MATH_GAMMA] = { "gamma", CJ_F32, gamma_rows, sizeof gamma_rows / sizeof(float), true }
 };
 
@@ -97,11 +127,12 @@ static void load(cji_math *m, cji_math_table t, cj_val row, unsigned at, unsigne
         }
         return;
     }
-    static const cji_math_move moves[2][2] = { { CJI_MOVE_LOAD_32, CJI_MOVE_LOAD_64 },
-                                               { CJI_MOVE_LOAD_GLOBAL_32, CJI_MOVE_LOAD_TWO_64 } };
+    const bool global = cji_math_tables[t].global;
+    const cji_math_move one = bytes == 8 ? CJI_MOVE_LOAD_64 : global ? CJI_MOVE_LOAD_GLOBAL_32 : CJI_MOVE_LOAD_32;
+    const cji_math_move two = global ? CJI_MOVE_LOAD_GLOBAL_TWO_64 : CJI_MOVE_LOAD_TWO_64;
     for (unsigned i = 0; i < n; i++) r[i] = cji_reg_val(m->f, bytes == 4 ? CJ_B32 : CJ_B64);
     cj_val to = n > 1 ? cj_vec_n(m->f, r, n) : r[0], from = cj_mem(m->f, row, at);
-    cji_math_place(m->f, moves[cji_math_tables[t].global][bytes == 8], to, from);
+    cji_math_place(m->f, n > 1 ? two : one, to, from);
 }
 
 cj_val cji_m_load_u(cji_math *m, cji_math_table t, cj_val row, unsigned k)
@@ -124,4 +155,16 @@ void cji_m_load_d2(cji_math *m, cji_math_table t, cj_val row, unsigned k, cj_val
     load(m, t, row, 8 * k, 8, r, 2);
     *a = r[0];
     *b = r[1];
+}
+
+cj_val cji_m_poly_on(cji_math *m, cj_val p, cji_math_table t, cj_val x)
+{
+    const cj_val row = m->f ? cji_math_variable(m, t) : (cj_val){ 0 };
+    for (uint32_t i = 0; i < cji_math_tables[t].count; i += 2) {
+        cj_val a, b;
+        cji_m_load_d2(m, t, row, i, &a, &b);
+        p = FMA_D(p, x, a);
+        p = FMA_D(p, x, b);
+    }
+    return p;
 }

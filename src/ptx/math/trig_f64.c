@@ -1,5 +1,4 @@
 /* sin, cos and tan in f64: x = q pi/2 + r + rl with |r| <= pi/4. */
-#include "ptx/math/ops.h"
 #include "ptx/math/log_f64.h"
 
 /* Any x by Payne and Hanek: 192 bits of 2/pi, chosen by the exponent, times the mantissa; the fraction has 128 bits.
@@ -224,25 +223,28 @@ static cj_val reduced_pi(cji_math *m, cj_val x, cj_val *q)
     return FMA_D(j, D(-0.5), y);
 }
 
-/* sin(pi (f + q / 2)); zeros are +0 */
+/* sin(pi (f + q / 2)); zeros are +0.  The sine has one coefficient less. */
 static cj_val sine_pi(cji_math *m, cj_val f, cj_val q)
 {
-    cj_val k[8], odd = AND(q, U(1)), row = cji_m_row(m, CJI_MATH_SINCOSPI64, odd, 64);
-    for (unsigned i = 0; i < 8; i += 2) cji_m_load_d2(m, CJI_MATH_SINCOSPI64, row, i, &k[i], &k[i + 1]);
+    cj_val k[6], low, high, odd = AND(q, U(1)), row = cji_m_row(m, CJI_MATH_SINCOSPI64, odd, 64);
+    for (unsigned i = 0; i < 6; i += 2) cji_m_load_d2(m, CJI_MATH_SINCOSPI64, row, i, &k[i], &k[i + 1]);
     cj_val cosine = OP(ne_u, odd, U(0));
+    cj_val last = SEL_D(cosine, D(SINCOSPI64_LAST), D(0.0));
     cj_val pi = SEL_D(cosine, D(1.0), D(0x1.921fb54442d18p1));
-    cj_val low = SEL_D(cosine, D(0.0), D(0x1.1a62633145c07p-53));
+    cj_val rest = SEL_D(cosine, D(0.0), D(0x1.1a62633145c07p-53));
     cj_val z = MUL_D(f, f);
     cj_val b = SEL_D(cosine, D(1.0), f);
-    cj_val p = FMA_D(k[6], z, k[5]);
+    cj_val sign = SHL(q, U(30));
+    sign = AND(sign, U(0x80000000u));
+    cji_m_split(m, b, &low, &high);
+    high = XOR(high, sign);
+    b = PAIR(low, high);
+    cj_val p = FMA_D(last, z, k[5]);
     for (unsigned i = 5; i-- > 0;) p = FMA_D(p, z, k[i]);
-    p = FMA_D(p, z, low);
+    p = FMA_D(p, z, rest);
     p = MUL_D(p, b);
     cj_val y = FMA_D(b, pi, p);
-    cj_val sign = AND(q, U(2));
-    sign = OP(mad_u, sign, U(1u << 30), U(0x3ff00000));
-    sign = PAIR(U(0), sign);
-    return FMA_D(y, sign, D(0.0));
+    return ADD_D(y, D(0.0));
 }
 
 static cj_val with_sign_d(cji_math *m, cj_val y, cj_val x)
