@@ -165,7 +165,7 @@ typedef struct cj_gemm_args {
     uint64_t batches;   /* products of one size; 0: 1 */
     int64_t a_batch, b_batch, c_batch, out_batch; /* elements from a batch's matrix to the next one;
                          * 0: the same matrix for all, not for `out` */
-    double alpha, beta; /* .scaled; whole numbers if `wide` is an integer */
+    double alpha, beta; /* .scaled, else 0, or alpha 1; whole numbers if `wide` is an integer */
     cj_dptr bias;       /* .bias: n elements */
     const cj_arg *user; /* the user's parameters */
     size_t user_count;

@@ -1,6 +1,7 @@
 /* Matrix products: options, compilation and launches.  gemm_variants.c chooses among the kernels, gemm_scalar.c,
  * gemm_fma.c, gemm_mma.c and gemm_wgmma.c write them. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/gemm_core.h"
@@ -97,6 +98,16 @@ static void write_variant(cj_ptx *m, const cjk_gemm *g, uint32_t i)
     else cjk_gemm_write_scalar(m, name, g, &g->v[i], epilogue);
 }
 
+/* Whether the kernel in `m` could call the user's function.  False: the failure is left in `x`. */
+static bool epilogue_fits(void *x, const cjk_gemm *g, cj_ptx *m, const char *call)
+{
+    const cjk_code code = { .m = m };
+    char wants[160];
+    snprintf(wants, sizeof wants, "the sum in %s, row, column and batch in u32%s, and one result in %s",
+             cjk_type_name(g->wide), g->user ? ", then the user_types" : "", cjk_type_name(g->wide));
+    return cjk_function_fits(x, &code, g->o.function, wants, call);
+}
+
 /* The kernels of a path, each in a module of its own, and all of them in the one that is printed.  `last`: there is no
  * other path.  Else a failure of the compiler, which may be older than the instructions, is not recorded. */
 static bool make_path(void *x, cjk_gemm *g, int path, bool last, cj_kernel_cache *cache, const char *call)
@@ -111,6 +122,7 @@ static bool make_path(void *x, cjk_gemm *g, int path, bool last, cj_kernel_cache
         part[i] = (cjk_module_part){ .m = cj_ptx_clone(g->code.m), .name = name[i] };
         write_variant(part[i].m, g, i);
         write_variant(all, g, i);
+        if (st == CJ_OK && !epilogue_fits(x, g, part[i].m, call)) st = cj_error_of(x)->status;
         if (st == CJ_OK) st = cj_object_fail_from(x, part[i].m, call);
     }
     if (st == CJ_OK) st = cj_object_fail_from(x, all, call);
@@ -251,9 +263,10 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
     if (a->user_count != g->user || (a->user_count && !a->user))
         return cjk_fail(s, CJ_EINVAL, call, "there are %zu user arguments, the function takes %u",
                         a->user ? a->user_count : 0, g->user);
-    if (g->o.bias && (!a->bias.addr || a->bias.addr % cjk_size(g->type[CJK_GEMM_OUT])))
-        return cjk_fail(s, CJ_EINVAL, call, "bias is at 0x%llx, wants memory aligned to %zu bytes",
-                        (unsigned long long)a->bias.addr, cjk_size(g->type[CJK_GEMM_OUT]));
+    if (!cjk_option_at(s, g->o.bias, a->bias, cjk_size(g->type[CJK_GEMM_OUT]), "bias", call)) return CJ_EINVAL;
+    if (!g->o.scaled && ((a->alpha != 0 && a->alpha != 1) || a->beta != 0 || a->c.data.addr))
+        return cjk_fail(s, CJ_EINVAL, call, "there are alpha %g, beta %g and %s C, and the object was made without; set "
+                        ".scaled = 1 in the options", a->alpha, a->beta, a->c.data.addr ? "a" : "no");
     if (a->batches > 1 && !a->out_batch)
         return cjk_fail(s, CJ_EINVAL, call, "out_batch is 0, with %llu batches", (unsigned long long)a->batches);
     const struct { const char *name; uint64_t is, of_options; } known[] = {
@@ -310,8 +323,7 @@ cj_status cj_gemm_launch(cj_stream *s, cj_gemm *object, const cj_gemm_args *args
     if (st != CJ_OK) return st;
     if (!cjk_matrix_of(s, &args->a, args->m, args->k, cjk_size(g->type[CJK_GEMM_A]), "a", &a, call)) return CJ_EINVAL;
     if (!cjk_matrix_of(s, &args->b, args->k, args->n, cjk_size(g->type[CJK_GEMM_B]), "b", &b, call)) return CJ_EINVAL;
-    if (!cjk_matrix_of(s, &args->out, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "out", &out, call))
-        return CJ_EINVAL;
+    if (!cjk_results_of(s, &args->out, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), &out, call)) return CJ_EINVAL;
     bool reads_c = g->o.scaled && args->beta != 0;
     if (reads_c && !cjk_matrix_of(s, &args->c, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "c", &c, call))
         return CJ_EINVAL;

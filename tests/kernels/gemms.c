@@ -335,11 +335,11 @@ static void mistakes(void)
     x[4].batches = 2;
     x[5].beta = 1;
     x[6].user_count = 1, x[6].user = &(const cj_arg){ CJ_ARG_U, 8, { 0 } };
-    x[7].alpha = 0.5;
+    x[7].alpha = 0.5, x[7].bias.addr = 0;
     static const char *const why[] = { "m is 2147483648, at most 2^31 - 1",
                                        "more tiles than a grid has blocks",
                                        "a is at",
-                                       "bias is at 0x0",
+                                       "bias has no memory",
                                        "out_batch is 0, with 2 batches",
                                        "c has no memory",
                                        "1 user arguments, the function takes 0",

@@ -236,6 +236,40 @@ static void launch_says(cj_status status, const char *part)
     cj_error_clear(kb_s[0]);
 }
 
+static void wrong_arguments_of_products(void)
+{
+    kb_memory m = kb_take(4096);
+    const cj_rows x = { m.data, 0, 0 };
+    cj_gemm *plain = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_F32)),
+            *both = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_F32, .scaled = 1, .bias = 1));
+    const struct { cj_gemm *gemm; cj_gemm_args a; const char *says;
+    } products[] = {
+        { plain, { .out = x, .alpha = 2 }, "alpha 2, beta 0 and no C, and the object was made without; set .scaled = 1" },
+        { plain, { .out = x, .alpha = 1, .beta = 1 }, "beta 1 and no C" },
+        { plain, { .out = x, .c = x }, "beta 0 and a C" },
+        { plain, { .out = x, .bias = m.data }, "there is memory for bias, which the object was made without" },
+        { plain, { .out = { m.data, CJ_ROWS_SAME, 0 } }, "out: a stride of CJ_ROWS_SAME puts all rows in one place" },
+        { both, { .out = x, .alpha = 2 }, "bias has no memory" },
+        { both, { .out = x, .alpha = 1, .bias = cj_offset(m.data, 2) },
+          "is not aligned to its elements of 4 bytes" },
+    };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        cj_gemm_args a = products[i].a;
+        a.a = a.b = x, a.m = a.n = a.k = 4;
+        launch_says(cj_gemm_launch(kb_s[0], products[i].gemm, &a), products[i].says);
+    }
+    cj_gemm_free(plain), cj_gemm_free(both);
+
+    cj_ptx *user = cj_ptx_create();
+    cj_fn *f = cj_ptx_func(user, "halved");
+    cj_return_value(f, cj_mul(f, cj_param(f, "v", CJ_F64), 0.5));
+    cj_gemm *unfit = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_F32, .module = user, .function = "halved"));
+    says(unfit, CJ_EPTX, "wants the sum in f32, row, column and batch in u32, and one result in f32");
+    cj_gemm_free(unfit);
+    cj_ptx_free(user);
+    kb_drop(&m);
+}
+
 static void wrong_arguments_of_rows(void)
 {
     kb_memory m = kb_take(4096);
@@ -297,6 +331,7 @@ int main(void)
     wrong_options();
     wrong_arguments();
     wrong_options_of_rows();
+    wrong_arguments_of_products();
     wrong_arguments_of_rows();
     return kb_close();
 }
