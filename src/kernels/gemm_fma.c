@@ -72,7 +72,7 @@ static bool is_turned(const fma_kernel *k, int which) { return k->v->next[which]
 static bool turns(const fma_kernel *k) { return is_turned(k, CJK_GEMM_A) || is_turned(k, CJK_GEMM_B); }
 
 /* Where operand `which` has its stages. */
-static cj_val stages_of(cj_fn *f, const fma_kernel *k, int which)
+static cj_val operand_stages(cj_fn *f, const fma_kernel *k, int which)
 {
     return which == CJK_GEMM_B ? cj_add(f, k->shared, k->shape->stages * k->a_bytes) : k->shared;
 }
@@ -134,8 +134,8 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
                 cj_ring_wait_empty(f, &ring);
                 if (turns(k)) cj_fence_async_shared(f); /* a copy follows what threads have written there */
                 cj_val full = cj_ring_full(f, &ring);
-                cj_val a = cj_ring_stage(f, &ring, stages_of(f, k, CJK_GEMM_A), cj_imm(f, k->a_bytes));
-                cj_val b = cj_ring_stage(f, &ring, stages_of(f, k, CJK_GEMM_B), cj_imm(f, k->b_bytes));
+                cj_val a = cj_ring_stage(f, &ring, operand_stages(f, k, CJK_GEMM_A), cj_imm(f, k->a_bytes));
+                cj_val b = cj_ring_stage(f, &ring, operand_stages(f, k, CJK_GEMM_B), cj_imm(f, k->b_bytes));
                 cj_name(f, a, "a_stage");
                 cj_name(f, b, "b_stage");
                 cj_mbarrier_expect(f, full, cj_imm(f, k->a_bytes + k->b_bytes));
@@ -186,7 +186,7 @@ static void fma_turn(cj_fn *f, const fma_kernel *k)
             for (int i = 0; i < 2; i++) {
                 if (!is_turned(k, i)) continue;
                 uint32_t bytes = i == CJK_GEMM_B ? k->b_bytes : k->a_bytes;
-                cj_val stage = cj_ring_stage(f, &ring, stages_of(f, k, i), cj_imm(f, bytes));
+                cj_val stage = cj_ring_stage(f, &ring, operand_stages(f, k, i), cj_imm(f, bytes));
                 cj_val unit = cj_for(f, first, bytes / UNIT_BYTES, TURNERS);
                     turn_unit(f, k->lane, cj_mad(f, unit, UNIT_BYTES, stage),
                               cj_and(f, unit, units_at_once(k, i) - 1));
@@ -222,7 +222,7 @@ static fma_operand fma_operand_begin(cj_fn *f, const fma_kernel *k, int which, c
     uint32_t of_warp = o.count * lanes, bytes = o.vector * 4;
     o.pitch = (b ? k->v->columns : k->v->rows) * 4;
     o.by_load = o.turned ? units_at_once(k, which) * UNIT_BYTES : lanes * bytes;
-    cj_val start = cj_mad(f, warp_place, of_warp * (o.turned ? K_BYTES : 4), stages_of(f, k, which));
+    cj_val start = cj_mad(f, warp_place, of_warp * (o.turned ? K_BYTES : 4), operand_stages(f, k, which));
     cj_val place = cj_mul(f, lane_place, bytes), unit = cj_div(f, place, UNIT_ROWS * 4);
     if (o.turned) {
         cj_val in_unit = cj_and(f, place, UNIT_ROWS * 4 - 1);
