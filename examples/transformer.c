@@ -121,9 +121,10 @@ static void make_objects(model *m)
 /* y = x * w', w being out x in; with `m->add` it is added to what y has. */
 static void linear(model *m, cj_gemm *g, cj_dptr y, cj_dptr x, cj_dptr w, int out, int in)
 {
-    cj_gemm_launch(m->s, g, &(const cj_gemm_args){ .a = { .data = x }, .b = { w, 1, in }, .c = { .data = y },
-                                                   .out = { .data = y }, .m = TOKENS, .n = (uint64_t)out,
-                                                   .k = (uint64_t)in, .alpha = 1, .beta = 1 });
+    cj_gemm_args a = { .a = { .data = x }, .b = { w, 1, in }, .out = { .data = y }, .m = TOKENS, .n = (uint64_t)out,
+                       .k = (uint64_t)in };
+    if (g == m->add) a.c.data = y, a.alpha = 1, a.beta = 1;
+    cj_gemm_launch(m->s, g, &a);
 }
 
 static void norm(model *m, cj_dptr w)

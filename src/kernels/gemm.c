@@ -265,8 +265,8 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
                         a->user ? a->user_count : 0, g->user);
     if (!cjk_option_at(s, g->o.bias, a->bias, cjk_size(g->type[CJK_GEMM_OUT]), "bias", call)) return CJ_EINVAL;
     if (!g->o.scaled && ((a->alpha != 0 && a->alpha != 1) || a->beta != 0 || a->c.data.addr))
-        return cjk_fail(s, CJ_EINVAL, call, "there are alpha %g, beta %g and %s C, and the object was made without; set "
-                        ".scaled = 1 in the options", a->alpha, a->beta, a->c.data.addr ? "a" : "no");
+        return cjk_fail(s, CJ_EINVAL, call, "there are alpha %g, beta %g and %s C, and the object was made without; "
+                        "set .scaled = 1 in the options", a->alpha, a->beta, a->c.data.addr ? "a" : "no");
     if (a->batches > 1 && !a->out_batch)
         return cjk_fail(s, CJ_EINVAL, call, "out_batch is 0, with %llu batches", (unsigned long long)a->batches);
     const struct { const char *name; uint64_t is, of_options; } known[] = {

@@ -170,8 +170,11 @@ static size_t tile_wrong(const tile_row *r)
                                          : (cj_rows){ out.data, (int64_t)o_by, 1 };
     cj_gemm_args args = { .a = { a.memory.data, (int64_t)a_by, 1 }, .b = rows_of_b, .out = rows_of_out, .m = m, .n = n,
                           .k = k, .batches = r->batches, .a_batch = (int64_t)a_batch, .b_batch = (int64_t)b_batch,
-                          .out_batch = (int64_t)o_batch, .c = rows_of_out, .c_batch = (int64_t)o_batch, .alpha = 3,
-                          .beta = 1, .bias = bias.data };
+                          .out_batch = (int64_t)o_batch };
+    if (r->how & FUSED) {
+        args.c = rows_of_out, args.c_batch = (int64_t)o_batch, args.alpha = 3, args.beta = 1;
+        args.bias = bias.data;
+    }
     for (int again = 0; again < (tile_cpu ? 1 : 3); again++) {
         kb_blank(&out);
         if (r->how & FUSED) memcpy(out.host, before, o_batch * r->batches * size), kb_put(&out);

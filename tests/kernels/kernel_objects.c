@@ -244,7 +244,7 @@ static void wrong_arguments_of_products(void)
             *both = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_F32, .scaled = 1, .bias = 1));
     const struct { cj_gemm *gemm; cj_gemm_args a; const char *says;
     } products[] = {
-        { plain, { .out = x, .alpha = 2 }, "alpha 2, beta 0 and no C, and the object was made without; set .scaled = 1" },
+        { plain, { .out = x, .alpha = 2 }, "alpha 2, beta 0 and no C, and the object was made without" },
         { plain, { .out = x, .alpha = 1, .beta = 1 }, "beta 1 and no C" },
         { plain, { .out = x, .c = x }, "beta 0 and a C" },
         { plain, { .out = x, .bias = m.data }, "there is memory for bias, which the object was made without" },
