@@ -82,6 +82,18 @@ uint32_t kb_random(void)
 
 double kb_uniform(void) { return kb_random() / 2147483648.0 - 1; }
 
+cj_ptx *kb_maps_module(void)
+{
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_func(m, "then");
+    cj_val a = cj_param(f, "a", CJ_U64), b = cj_param(f, "b", CJ_U64);
+    cj_val ap = cj_cvt(f, CJ_U32, a), aq = cj_cvt(f, CJ_U32, cj_shr(f, a, 32));
+    cj_val bp = cj_cvt(f, CJ_U32, b), bq = cj_cvt(f, CJ_U32, cj_shr(f, b, 32));
+    cj_val q = cj_shl(f, cj_cvt(f, CJ_U64, cj_mad(f, bp, aq, bq)), 32);
+    cj_return_value(f, cj_or(f, q, cj_cvt(f, CJ_U64, cj_mul(f, ap, bp))));
+    return m;
+}
+
 /* -- Elements ------------------------------------------------------------------------------------------------------ */
 
 size_t kb_size(cj_type t)

@@ -30,6 +30,10 @@ void kb_drop(kb_memory *m);
 uint32_t kb_random(void);          /* the same numbers in each run */
 double kb_uniform(void);           /* -1 to 1 */
 
+/* A module with a function `then` of two CJ_U64, which are maps v -> p v + q mod 2^32 as p + q 2^32: the first and then
+ * the second.  Associative, not commutative; 1 is its identity.  The caller frees it. */
+cj_ptx *kb_maps_module(void);
+
 size_t kb_size(cj_type type);
 const char *kb_name(cj_type type);
 bool kb_floating(cj_type type);

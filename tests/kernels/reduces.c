@@ -128,13 +128,7 @@ static void random_sums(void)
 /* Maps x -> p x + q mod 2^32, one behind the other: associative, and they do not commute. */
 static void in_order(void)
 {
-    cj_ptx *m = cj_ptx_create();
-    cj_fn *f = cj_ptx_func(m, "then");
-    cj_val a = cj_param(f, "a", CJ_U64), b = cj_param(f, "b", CJ_U64);
-    cj_val ap = cj_cvt(f, CJ_U32, a), aq = cj_cvt(f, CJ_U32, cj_shr(f, a, 32));
-    cj_val bp = cj_cvt(f, CJ_U32, b), bq = cj_cvt(f, CJ_U32, cj_shr(f, b, 32));
-    cj_val q = cj_shl(f, cj_cvt(f, CJ_U64, cj_mad(f, bp, aq, bq)), 32);
-    cj_return_value(f, cj_or(f, q, cj_cvt(f, CJ_U64, cj_mul(f, ap, bp))));
+    cj_ptx *m = kb_maps_module();
     cj_reduce *r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = CJ_U64, .module = m, .function = "then", .identity = 1));
     if (cj_error_of(r)->status) tap_diag("%s", cj_error_of(r)->message);
     kb_memory x = kb_take(LONGEST * 8), out = kb_take(8), space = kb_take(1 << 16);

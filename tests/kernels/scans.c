@@ -107,13 +107,7 @@ static void in_place_and_random(void)
 /* Maps x -> p x + q mod 2^32. */
 static void in_order(void)
 {
-    cj_ptx *m = cj_ptx_create();
-    cj_fn *f = cj_ptx_func(m, "then");
-    cj_val a = cj_param(f, "a", CJ_U64), b = cj_param(f, "b", CJ_U64);
-    cj_val ap = cj_cvt(f, CJ_U32, a), aq = cj_cvt(f, CJ_U32, cj_shr(f, a, 32));
-    cj_val bp = cj_cvt(f, CJ_U32, b), bq = cj_cvt(f, CJ_U32, cj_shr(f, b, 32));
-    cj_val q = cj_shl(f, cj_cvt(f, CJ_U64, cj_mad(f, bp, aq, bq)), 32);
-    cj_return_value(f, cj_or(f, q, cj_cvt(f, CJ_U64, cj_mul(f, ap, bp))));
+    cj_ptx *m = kb_maps_module();
     kb_memory x = kb_take(LONGEST * 8), out = kb_take(LONGEST * 8), space = kb_take(1 << 16);
     uint64_t *v = x.host, *got = out.host;
     for (uint64_t i = 0; i < LONGEST; i++) v[i] = (uint64_t)kb_random() << 32 | (kb_random() | 1);
