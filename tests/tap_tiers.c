@@ -106,7 +106,7 @@ bool tap_under_valgrind(void)
     return getenv("CUJIT_UNDER_VALGRIND") != NULL;   /* set by valgrind.sh */
 }
 
-bool tap_is_slow(void)
+static bool tap_under_sanitizer(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
     return true;
@@ -114,11 +114,21 @@ bool tap_is_slow(void)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
     return true;
 #else
-    return tap_under_valgrind();
+    return false;
 #endif
 #else
-    return tap_under_valgrind();
+    return false;
 #endif
+}
+
+bool tap_is_slow(void)
+{
+    return tap_under_sanitizer() || tap_under_valgrind();
+}
+
+bool tap_forks_beside_threads(void)
+{
+    return !tap_under_sanitizer();
 }
 
 /* -- Places -------------------------------------------------------------------------------------------------------- */
