@@ -405,6 +405,10 @@ CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d)
 
 /* The attributes of `dims`, which has some: CJ_EINVAL, CJ_ENOTSUP naming what has them (launch_attributes.c). */
 cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
+
+/* The fields of d->opts that not every driver and device has, of those that are set: "priority, window". */
+void cji_launch_opts_names(const cj_dims *d, char *out, size_t size);
+
 /* The launch as cuLaunchKernelEx takes it; attributes lie in `attr`. */
 enum { CJI_LAUNCH_ATTRIBUTES = 14 };
 CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *dims, CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES]);
