@@ -189,8 +189,9 @@ cj_status cji_cu_fail_at(void *obj, const cj_device *dev, CUresult r, cj_status 
 cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call,
                          const char *call, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 
-/* Devices that do not meet: CJ_EINVAL with the sentence `two` where they are of two drivers. */
-cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *two);
+/* Objects of two devices in one call: the reset, where one of them was reset; else CJ_EINVAL with the sentence. */
+cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* The same while there is no device yet: a driver starts, a device is opened. */
 cj_status cji_cu_fail_open(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
