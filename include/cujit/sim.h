@@ -15,9 +15,10 @@
  *
  * Settings: cuInit reads these environment variables. When it cannot read one it returns
  * CUDA_ERROR_INVALID_VALUE, and the log says why.
- *   CUJIT_SIM_DEVICES   number of devices, 1 (the default) to 16
+ *   CUJIT_SIM_DEVICES   number of devices, 0 to 16; default: 1
  *   CUJIT_SIM_SM        their compute capability, as in PTX: 90a (the default), 80, 100a ...
- *   CUJIT_SIM_THREADS   number of threads that run one grid; default: the machine's processors
+ *   CUJIT_SIM_THREADS   number of threads that run one grid, 1 to 64; default: the machine's
+ *                       processors
  *   CUJIT_SIM_SCHEDULE  when ready work begins, and which first. Every schedule keeps the
  *                       semantics: a program that misses a dependency fails under one of them.
  *                         eager        at once, side by side (the default)
