@@ -57,8 +57,8 @@ typedef struct cj_compiler_progress {
 } cj_compiler_progress;
 
 /* Called by threads of the compiler when they have done a request, several at a time; each call has
- * another `done`, up to `requests`.  Not called for a request that is cancelled, which the next call
- * counts.  May call cujit. */
+ * another `done`, up to `requests`.  Not called for a request that is cancelled: the next call
+ * counts it.  May call cujit. */
 typedef void (*cj_compiler_progress_fn)(void *user, uint64_t done, uint64_t requests);
 
 typedef struct cj_compiler_opts {

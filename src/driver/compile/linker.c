@@ -162,7 +162,8 @@ static cj_status read_file(cj_linker *l, const char *path, char **data, size_t *
     FILE *f = fopen(path, "rbe");
     size_t got = 1;
     bool grown = true;
-    if (!f) return cji_fail(l, CJ_ENOTFOUND, call, "the file %s cannot be opened: %s", cji_short(path), strerror(errno));
+    if (!f)
+        return cji_fail(l, CJ_ENOTFOUND, call, "the file %s cannot be opened: %s", cji_short(path), strerror(errno));
     while (got && (grown = cji_grow(data, room, *n + STEP, 1))) *n += got = fread(*data + *n, 1, STEP, f);
     const int error = ferror(f) ? errno : 0;
     fclose(f);

@@ -11,8 +11,8 @@ static void *handle_of_number(int64_t number)
 static cj_status no_such_stream(cj_stream *s, int64_t number, const char *call)
 {
     return cji_fail(s, CJ_EINVAL, call,
-                    "the stream's number is %lld, which is no stream of device %d's context; -1 is none, another number "
-                    "a CUstream", (long long)number, s->dev->ordinal);
+                    "the stream's number is %lld, which is no stream of device %d's context; -1 is none, another "
+                    "number a CUstream", (long long)number, s->dev->ordinal);
 }
 
 static cj_status order_foreign(cj_stream *s, int64_t number, bool wait, const char *call)

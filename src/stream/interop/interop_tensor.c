@@ -161,7 +161,8 @@ static cj_status description_check(void *into, const cj_tensor_info *x, const ch
                         x->type.lanes);
     if (x->ndim < 0 || x->ndim > CJI_TENSOR_DIMS)
         return cji_fail(into, CJ_EINVAL, call, "%d dimensions; there are 0 to %d", (int)x->ndim, CJI_TENSOR_DIMS);
-    if (x->ndim && !x->shape) return cji_fail(into, CJ_EINVAL, call, "the shape of %d dimensions is NULL", (int)x->ndim);
+    if (x->ndim && !x->shape)
+        return cji_fail(into, CJ_EINVAL, call, "the shape of %d dimensions is NULL", (int)x->ndim);
     for (int32_t i = 0; i < x->ndim; i++)
         if (x->shape[i] < 0)
             return cji_fail(into, CJ_EINVAL, call, "dimension %d has the size %lld", (int)i, (long long)x->shape[i]);

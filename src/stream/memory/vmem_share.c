@@ -101,6 +101,6 @@ cj_status cj_vmem_import(cj_vmem *v, int fd, size_t bytes)
     if (r == CUDA_ERROR_OUT_OF_MEMORY || r == CUDA_ERROR_NOT_SUPPORTED)
         return cji_rejected(v, v->dev, r, call, cu_call);
     return cji_cu_fail_as(v, v->dev, r, CJ_OK, cu_call, call,
-                          "%s: descriptor %d is no memory, or of fewer than %zu bytes; pass both as cj_vmem_export wrote "
-                          "them", call, fd, bytes);
+                          "%s: descriptor %d is no memory, or of fewer than %zu bytes; pass both as cj_vmem_export "
+                          "wrote them", call, fd, bytes);
 }
