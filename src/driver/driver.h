@@ -51,6 +51,7 @@ struct cj_driver {
     /* cujit_sim_suballoc; NULL: this driver checks no bounds within an allocation */
     int (*suballoc)(void *stream, int at_once, uint64_t address, uint64_t bytes, int live);
     int (*reset)(int device); /* cujit_sim_reset; NULL: this driver ends a context by releasing it */
+    const char *(*complaint)(void);    /* cujit_sim_complaint; NULL: this driver is not the CPU device */
     atomic_bool no_linker;             /* it has none; the log says so */
     atomic_bool exposed;               /* streams or events are shared with other code, which may capture streams */
     cji_cu_by_value by_value;          /* an interposer has those of the driver below */
