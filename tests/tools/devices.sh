@@ -36,8 +36,8 @@ has 'the default' '"default": "sim"'
 is_json out
 result $? 'the whole is JSON' out
 
-for setting in SIM_SM=foo SIM_DEVICES=17 SIM_THREADS=0 SIM_SCHEDULE=random SIM_BOUNDS=wide SIM_STALL_MS=-1 DRIVER=other \
-    TRACE=/nowhere/trace; do
+for setting in SIM_SM=foo SIM_DEVICES=17 SIM_THREADS=0 SIM_SCHEDULE=random SIM_BOUNDS=wide SIM_STALL_MS=-1 \
+    DRIVER=other TRACE=/nowhere/trace; do
     env "CUJIT_$setting" "$CUJIT_BIN" devices >out 2>&1
     has "CUJIT_$setting is what programs get no driver for" "^programs get: none \(.*${setting#*=}"
 done
