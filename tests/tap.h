@@ -69,8 +69,9 @@ void tap_need_ptxas(void);
 /* Whether Valgrind or a sanitizer slows this program: choose smaller sizes then. */
 bool tap_under_valgrind(void);
 bool tap_is_slow(void);
-/* Whether a child of fork() may allocate whatever other threads did at that moment. Not under a sanitizer: its allocator
- * has locks that older versions do not take before a fork, so one that another thread had stays locked in the child. */
+/* Whether a child of fork() may allocate whatever other threads did at that moment. Not under a sanitizer: its
+ * allocator has locks that older versions do not take before a fork, so one that another thread had stays locked in
+ * the child. */
 bool tap_forks_beside_threads(void);
 
 /* -- Places -------------------------------------------------------------------------------------------------------- */

@@ -254,9 +254,13 @@ typedef struct value_unit { char letter; uint64_t factor; } value_unit;
 /* A number and a unit's letter, more than 0. */
 static bool read_value(const char *text, const value_unit *units, size_t n, uint64_t *value)
 {
-    char *end;
-    if (*text < '0' || *text > '9') return false;
-    const unsigned long long x = strtoull(text, &end, 10);
+    const char *end = text;
+    uint64_t x = 0;
+    for (; *end >= '0' && *end <= '9'; end++) {
+        const uint64_t digit = (uint64_t)(*end - '0');
+        if (x > (UINT64_MAX - digit) / 10) return false;
+        x = 10 * x + digit;
+    }
     for (size_t i = 0; i < n; i++) {
         if (units[i].letter != *end || (*end && end[1])) continue;
         *value = x * units[i].factor;

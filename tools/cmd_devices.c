@@ -122,14 +122,15 @@ int cmd_devices(int argc, char **argv)
     }
     cj_driver *chosen = cj_driver_open(NULL);
     const char *kind = is_usable(chosen) ? cj_driver_kind(chosen) : "none";
+    const char *why = is_usable(chosen) ? cj_driver_why(chosen) : cj_error_of(chosen)->message;
     if (as_json) {
         json_close(&j, ']');
         json_string(&j, "default", kind);
-        json_string(&j, "why", cj_driver_why(chosen));
+        json_string(&j, "why", why);
         json_close(&j, '}');
     } else {
         printf("programs get: %s (", kind);
-        for (const char *s = cj_driver_why(chosen); *s; s++) fputs(*s == '\n' ? "; " : (char[]){ *s, 0 }, stdout);
+        for (const char *s = why; *s; s++) fputs(*s == '\n' ? "; " : (char[]){ *s, 0 }, stdout);
         puts(")");
     }
     cj_driver_close(chosen);

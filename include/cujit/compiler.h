@@ -56,8 +56,9 @@ typedef struct cj_compiler_progress {
     uint64_t running;   /* being compiled now */
 } cj_compiler_progress;
 
-/* Called by threads of the compiler when a request is done, several at a time; each call has
- * another `done`, up to `requests`.  May call cujit. */
+/* Called by threads of the compiler when they have done a request, several at a time; each call has
+ * another `done`, up to `requests`.  Not called for a request that is cancelled: the next call
+ * counts it.  May call cujit. */
 typedef void (*cj_compiler_progress_fn)(void *user, uint64_t done, uint64_t requests);
 
 typedef struct cj_compiler_opts {

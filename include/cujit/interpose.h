@@ -81,7 +81,8 @@ CJ_API cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interpose
  *     0.134812    4711    12.480  cuStreamSynchronize(hStream=0x5581c0) = CUDA_SUCCESS
  * "%p" in `path` is the number of the process, "%%" is "%".  The file is emptied when no open trace
  * of the process writes to it.  A file that another process writes a trace or a recording to is
- * left alone, and the number of this process is appended to the name.
+ * left alone, and the number of this process is appended to the name.  /dev/stdout, /dev/stderr and
+ * /dev/fd/N are the program's own descriptors: lines are written where they are in their files.
  * Otherwise as cj_driver_open_interposed.
  * Errors, in the failed object that is returned: as cj_driver_open_interposed, and
  *   CJ_EINVAL: `path` is NULL or empty, or the file cannot be written */

@@ -92,7 +92,7 @@ CJ_API cj_status cj_kernel_cache_find(cj_kernel_cache *c, const void *key, size_
  * stays the caller's.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_kernel_free.
  * Errors, in the failed kernel that is returned:
- *   CJ_EINVAL: `key` is NULL, or `bytes` is 0
+ *   CJ_EINVAL: `key` is NULL, `bytes` is 0, or `k` is of another device
  *   CJ_ENOMEM: host memory is exhausted
  *   the failure of `k`, if it is a failed object */
 CJ_API cj_kernel *cj_kernel_cache_put(cj_kernel_cache *c, const void *key, size_t bytes,

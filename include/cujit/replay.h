@@ -72,8 +72,8 @@ CJ_API void cj_replay_result_defaults(cj_replay_result *result);
  *   CJ_EHANDLE: `drv` is not a driver, or NULL without `list`
  *   CJ_EINVAL: the file cannot be read, is not a recording, or is damaged; a size is wrong
  *   CJ_ENOTSUP: the recording has machine code for another architecture than the device's, or
- *   device that `drv` lacks
- *   CJ_ENOMEM: no memory, or no thread */
+ *     uses a device that `drv` lacks
+ *   CJ_ENOMEM: host memory is exhausted, or no thread can be started */
 CJ_API cj_status cj_replay_file(cj_driver *drv, const char *path, const cj_replay_opts *opts,
                                 cj_replay_result *result);
 

@@ -14,10 +14,11 @@
  * Threads: any thread may call any function here, before cuInit too.
  *
  * Settings: cuInit reads these environment variables. When it cannot read one it returns
- * CUDA_ERROR_INVALID_VALUE, and the log says why.
- *   CUJIT_SIM_DEVICES   number of devices, 1 (the default) to 16
+ * CUDA_ERROR_INVALID_VALUE, and the log and cujit_sim_complaint() say why.
+ *   CUJIT_SIM_DEVICES   number of devices, 0 to 16; default: 1
  *   CUJIT_SIM_SM        their compute capability, as in PTX: 90a (the default), 80, 100a ...
- *   CUJIT_SIM_THREADS   number of threads that run one grid; default: the machine's processors
+ *   CUJIT_SIM_THREADS   number of threads that run one grid, 1 to 64; default: the machine's
+ *                       processors
  *   CUJIT_SIM_SCHEDULE  when ready work begins, and which first. Every schedule keeps the
  *                       semantics: a program that misses a dependency fails under one of them.
  *                         eager        at once, side by side (the default)
@@ -61,8 +62,8 @@ extern "C" {
 CJ_API cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allocator,
                                  void *alloc_user, cj_log_fn log, void *log_user);
 
-/* Returns the sentence of the latest cujit_sim_setup() that failed, "" without one. Borrowed
- * until the next failure. */
+/* Returns the sentence of the latest cujit_sim_setup() that failed, or of a cuInit that cannot read
+ * a setting; "" without one. Borrowed until the next failure. */
 CJ_API const char *cujit_sim_complaint(void);
 
 /* Returns the address of an entry point by its exported name ("cuMemAlloc_v2",

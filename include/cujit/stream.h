@@ -98,7 +98,7 @@ CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
  * Each operation on such a stream costs one event record and one wait more, about 1 us.
  *
  * Errors, in the failed object that is returned:
- *   CJ_EINVAL: `raw` is NULL, or a stream of another context
+ *   CJ_EINVAL: `raw` is NULL, no stream, or a stream of another context
  *   CJ_ESTATE: `raw` is capturing
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects a call

@@ -222,11 +222,16 @@ cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, 
     return status;
 }
 
-cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *two)
+cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *fmt, ...)
 {
     failure f = { obj, a->drv, CUDA_SUCCESS, CJ_OK, "cuCtxPushCurrent", call, "", 0 };
+    char why[400];
+    va_list args;
     if (cji_device_was_reset(a) || cji_device_was_reset(b)) return record_reset(&f);
-    return cji_fail(obj, CJ_EINVAL, call, "%s", two);
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    return cji_fail(obj, CJ_EINVAL, call, "%s", why);
 }
 
 cj_status cji_cu_fail_open(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,

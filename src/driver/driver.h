@@ -51,6 +51,7 @@ struct cj_driver {
     /* cujit_sim_suballoc; NULL: this driver checks no bounds within an allocation */
     int (*suballoc)(void *stream, int at_once, uint64_t address, uint64_t bytes, int live);
     int (*reset)(int device); /* cujit_sim_reset; NULL: this driver ends a context by releasing it */
+    const char *(*complaint)(void);    /* cujit_sim_complaint; NULL: this driver is not the CPU device */
     atomic_bool no_linker;             /* it has none; the log says so */
     atomic_bool exposed;               /* streams or events are shared with other code, which may capture streams */
     cji_cu_by_value by_value;          /* an interposer has those of the driver below */
@@ -189,8 +190,9 @@ cj_status cji_cu_fail_at(void *obj, const cj_device *dev, CUresult r, cj_status 
 cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call,
                          const char *call, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 
-/* Devices that do not meet: CJ_EINVAL with the sentence `two` where they are of two drivers. */
-cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *two);
+/* Objects of two devices in one call: the reset, where one of them was reset; else CJ_EINVAL with the sentence. */
+cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* The same while there is no device yet: a driver starts, a device is opened. */
 cj_status cji_cu_fail_open(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
@@ -405,6 +407,10 @@ CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d)
 
 /* The attributes of `dims`, which has some: CJ_EINVAL, CJ_ENOTSUP naming what has them (launch_attributes.c). */
 cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
+
+/* The fields of d->opts that not every driver and device has, of those that are set: "priority, window". */
+void cji_launch_opts_names(const cj_dims *d, char *out, size_t size);
+
 /* The launch as cuLaunchKernelEx takes it; attributes lie in `attr`. */
 enum { CJI_LAUNCH_ATTRIBUTES = 14 };
 CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *dims, CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES]);

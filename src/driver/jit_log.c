@@ -153,6 +153,7 @@ static bool dump_write(int fd, const char *p, size_t n)
     while (n) {
         ssize_t did = write(fd, p, n);
         if (did < 0 && errno == EINTR) continue;
+        if (did == 0) errno = ENOSPC;
         if (did <= 0) return false;
         p += did;
         n -= (size_t)did;
@@ -171,6 +172,12 @@ static bool dump_log(int fd, const char *log)
     return true;
 }
 
+static void dump_failed(const char *folder, int error)
+{
+    cji_log(CJ_LOG_WARNING, "CUJIT_DUMP: the rejected PTX cannot be written to %s: %s%s", cji_short(folder),
+            strerror(error), error == ENOENT || error == ENOTDIR ? "; it must be a folder that exists" : "");
+}
+
 void cji_jit_dump(const char *text, const char *log)
 {
     char path[4096];
@@ -179,16 +186,17 @@ void cji_jit_dump(const char *text, const char *log)
     /* The same text has the same name: a program that fails again and again leaves one file. */
     int n = snprintf(path, sizeof path, "%s/cujit-%016llx.ptx", folder,
                      (unsigned long long)cji_hash(text, strlen(text)));
-    if (n < 0 || (size_t)n >= sizeof path) return;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        if (errno != EEXIST)
-            cji_log(CJ_LOG_WARNING, "CUJIT_DUMP: %s cannot be written: error %d", path, errno);
+    if (n < 0 || (size_t)n >= sizeof path) {
+        dump_failed(folder, ENAMETOOLONG);
         return;
     }
-    bool whole = dump_write(fd, text, strlen(text)) && dump_log(fd, log);
-    whole = close(fd) == 0 && whole;
-    if (!whole) unlink(path);
-    if (whole) cji_log(CJ_LOG_INFO, "the rejected PTX is in %s", path);
-    else cji_log(CJ_LOG_WARNING, "CUJIT_DUMP: %s cannot be written", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        if (errno != EEXIST) dump_failed(folder, errno);
+        return;
+    }
+    int error = dump_write(fd, text, strlen(text)) && dump_log(fd, log) ? 0 : errno;
+    if (close(fd) && !error) error = errno;
+    if (error) unlink(path), dump_failed(folder, error);
+    else cji_log(CJ_LOG_INFO, "the rejected PTX is in %s", path);
 }

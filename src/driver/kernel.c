@@ -105,7 +105,8 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
     cji_entries_names(k->mod->entries, names, sizeof names);
-    return cji_cu_fail_as(k, k->dev, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction",
+    const bool unknown = r == CUDA_ERROR_NOT_FOUND || (!*name && r == CUDA_ERROR_INVALID_VALUE);
+    return cji_cu_fail_as(k, k->dev, r, unknown ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction",
                           call, "%s: the module has no kernel \"%s\"%s%s", call, cji_short(name),
                           *names ? "; it has " : "", names);
 }
@@ -165,8 +166,8 @@ static cj_status read_wrapped(cj_kernel *k, const char *call)
     int threads = 0;
     CUresult r = drv->cu.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->fn);
     if (r != CUDA_SUCCESS)
-        return cji_cu_fail_as(k, k->dev, r, CJ_EINVAL, "cuFuncGetAttribute", call, "no function of device %d's context",
-                              k->dev->ordinal);
+        return cji_cu_fail_as(k, k->dev, r, CJ_EINVAL, "cuFuncGetAttribute", call,
+                              "%s: the CUfunction is none of device %d's context", call, k->dev->ordinal);
     if (drv->cu.cuFuncGetModule(&raw, k->fn) == CUDA_SUCCESS) k->mod->raw = raw; /* CUDA 11.0 */
     if (drv->cu.cuFuncGetName(&name, k->fn) != CUDA_SUCCESS || !name) name = ""; /* CUDA 12.3 */
     k->name = cji_strdup(name);

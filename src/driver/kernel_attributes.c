@@ -37,8 +37,8 @@ cj_status cj_kernel_set_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t val
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS)
         return cji_cu_fail_as(k, k->dev, r, r == CUDA_ERROR_INVALID_VALUE ? CJ_EINVAL : CJ_OK,
-                              "cuFuncSetAttribute", call, "%s: %s cannot be %d", cji_short(k->name), row->name,
-                              (int)value);
+                              "cuFuncSetAttribute", call, "%s: %s: %s cannot be %d", call, cji_short(k->name),
+                              row->name, (int)value);
     if (attr == CJ_KERNEL_SHARED_DYNAMIC) atomic_store(&k->shared_set, (unsigned)value);
     return CJ_OK;
 }
@@ -57,8 +57,8 @@ cj_status cj_kernel_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t *value)
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS)
         return cji_cu_fail_as(k, k->dev, r, r == CUDA_ERROR_INVALID_VALUE ? CJ_ENOTSUP : CJ_OK,
-                              "cuFuncGetAttribute", call, "%s: the driver does not report %s", cji_short(k->name),
-                              row->name);
+                              "cuFuncGetAttribute", call, "%s: %s: the driver does not report %s", call,
+                              cji_short(k->name), row->name);
     *value = now;
     return CJ_OK;
 }

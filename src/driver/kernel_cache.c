@@ -175,6 +175,7 @@ cj_kernel *cj_kernel_cache_put(cj_kernel_cache *c, const void *key, size_t bytes
     if (cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK) return failed_as(c, CJI_TAG_KERNEL_CACHE, "the cache", call);
     if (!cji_is_live(k, CJI_TAG_KERNEL)) return failed_as(k, CJI_TAG_KERNEL, "the kernel", call);
     if (!key || !bytes) return failed_kernel(CJ_EINVAL, call, "there is no key: it is NULL, or has no bytes");
+    if (k->dev != c->dev) return failed_kernel(CJ_EINVAL, call, "the kernel is of another device than the cache");
     kernel_build b = { given_kernel, k, c->dev, call };
     return get_kernel(c, key, bytes, &b);
 }

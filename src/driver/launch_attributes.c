@@ -82,6 +82,21 @@ cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *d
     return st == CJ_OK ? check_needs(into, k, &known, call) : st;
 }
 
+void cji_launch_opts_names(const cj_dims *d, char *out, size_t size)
+{
+    cji_line l = { out, size, 0 };
+    cj_launch_opts known = { .size = 0 }, *o = &known;
+    *out = 0;
+    if (!d->opts) return;
+    memcpy(o, d->opts, d->opts->size < sizeof *o ? d->opts->size : sizeof *o);
+    const attr_need needs[] = {
+#define ATTRIBUTE(id, version, sm, name, wanted) { wanted, version, sm, name },
+#include "driver/launch_attributes.def"
+    };
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (needs[i].wanted) cji_say(&l, "%s%s", *out ? ", " : "", needs[i].name);
+}
+
 /* -- For the driver ------------------------------------------------------------------------------------------------ */
 
 static CUlaunchAttributeValue *add_attribute(CUlaunchAttribute *attr, unsigned *n, CUlaunchAttributeID id)

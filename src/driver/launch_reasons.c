@@ -152,6 +152,14 @@ static void ask_why(cj_kernel *k, const cj_dims *d, CUresult r, char *out, size_
     cji_scope_leave(&scope);
 }
 
+/* What the driver has entry points for, and does not do. */
+static void unsupported_attribute(const cj_dims *d, char *out, size_t size)
+{
+    char names[200];
+    cji_launch_opts_names(d, names, sizeof names);
+    if (*names) snprintf(out, size, "; the driver or the device lacks one of: %s", names);
+}
+
 /* The cause, to follow the driver's words; "" where nothing more is known. */
 static void explain_launch(cj_kernel *k, const cj_dims *d, CUresult r, char *out, size_t size)
 {
@@ -166,6 +174,7 @@ static void explain_launch(cj_kernel *k, const cj_dims *d, CUresult r, char *out
     case CUDA_ERROR_INVALID_CONTEXT:
         snprintf(out, size, "; the kernel or the stream is of another context, or its context is gone");
         break;
+    case CUDA_ERROR_NOT_SUPPORTED: unsupported_attribute(d, out, size); break;
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
         snprintf(out, size, "; the code is compiled for sm_%d, the device is %s", k->info.binary_version, k->dev->sm);

@@ -312,7 +312,8 @@ cj_dptr cji_module_var(void *into, cj_module *mod, const char *name, size_t *byt
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return (cj_dptr){ address };
     *bytes = 0;
-    cji_cu_fail_as(into, mod->dev, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
+    const bool unknown = r == CUDA_ERROR_NOT_FOUND || (!*name && r == CUDA_ERROR_INVALID_VALUE);
+    cji_cu_fail_as(into, mod->dev, r, unknown ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
                    "%s: the module has no .global or .const variable \"%s\"", call, cji_short(name));
     return none;
 }

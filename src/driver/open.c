@@ -141,12 +141,8 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
                 "%s was used before fork() and cannot be used in the child: open it in the child only, or exec", who);
         break;
     case CUDA_ERROR_INVALID_VALUE:
-        if (drv->kind == CJI_DRIVER_SIM)
-            return cji_cu_fail_open(
-                drv, drv, r, CJ_OK, cu_call, call,
-                "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS, CUJIT_SIM_SCHEDULE or "
-                "CUJIT_SIM_STALL_MS cannot be read (CUJIT_LOG=error says which)",
-                who);
+        if (drv->complaint && *drv->complaint())
+            return cji_cu_fail_open(drv, drv, r, CJ_OK, cu_call, call, "%s does not start: %s", who, drv->complaint());
         break;
     default: break;
     }
@@ -305,6 +301,7 @@ bool cji_sim_setup(cj_driver *drv, void *lib, bool must)
     }
     memcpy(&setup, &entry, sizeof setup);
     memcpy(&complaint, &why, sizeof complaint);
+    drv->complaint = complaint;
     drv->kind = CJI_DRIVER_SIM;
     char build[64];
     cj_realloc_fn fn;

@@ -166,9 +166,22 @@ static void dumps(cj_device *dev)
     free(got);
     if (files) unlink(path);
     rmdir(folder);
-    cj_image *img = cj_image_create_text(dev, text, NULL);
-    tap_is_int(cj_error_of(img)->status, CJ_EJIT, "a folder that is not there changes nothing");
-    cj_image_free(img);
+    static char longest[4200];
+    memset(longest, 'f', sizeof longest - 1);
+    const struct { const char *name, *folder, *says; } wrong[] = {
+        { "a folder that is not there", folder, ": No such file or directory; it must be a folder that exists" },
+        { "a file", "/dev/null", "to /dev/null: Not a directory; it must be a folder that exists" },
+        { "a long name", longest, ": File name too long" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char line[600] = "", last[600] = "";
+        setenv("CUJIT_DUMP", wrong[i].folder, 1);
+        cj_image *img = cj_image_create_text(dev, text, NULL);
+        tap_is_int(cj_error_of(img)->status, CJ_EJIT, "%s changes nothing", wrong[i].name);
+        cj_image_free(img);
+        while (cj_log_read(line, sizeof line)) memcpy(last, line, sizeof last);
+        tap_has_str(last, wrong[i].says, "%s: the log says why", wrong[i].name);
+    }
     unsetenv("CUJIT_DUMP");
     lib.compiler = CUDA_SUCCESS;
     lib.log = NULL;

@@ -183,6 +183,13 @@ static void wrong(void)
     tap_is_int(cj_error_of(bad)->status, CJ_EINVAL, "no context");
     tap_is_int(cj_error_of(mod)->status, CJ_EINVAL, "no module");
     tap_is_int(cj_error_of(k)->status, CJ_EINVAL, "no function");
+    if (!strcmp(cj_driver_kind(drv), "sim")) { /* a GPU's driver dereferences it */
+        cj_kernel *other = cj_kernel_wrap(dev, &mod);
+        tap_is_int(cj_error_of(other)->status, CJ_EINVAL, "a function that is none");
+        tap_has_str(cj_error_of(other)->message, "cj_kernel_wrap: the CUfunction is none of device 0's context",
+                    "and the message");
+        cj_kernel_free(other);
+    }
     tap_is_int(cj_error_of(of_bad)->status, CJ_EINVAL, "a module on a failed device");
     tap_is_int(cj_error_of(k_of_bad)->status, CJ_EINVAL, "a function on a failed device");
     tap_ok(!cj_device_context(bad) && cj_device_raw(bad) == -1 && !cj_module_raw(mod) && !cj_kernel_raw(k) &&

@@ -179,6 +179,10 @@ static void failures(void)
     cj_kernel *elsewhere = cj_kernel_cache_get(cache, &number, sizeof number, build_elsewhere, &number);
     tap_has_str(cj_error_of(elsewhere)->message, "returned a kernel of another device", "one of another device");
     cj_kernel_free(elsewhere);
+    cj_kernel *of_other = build_elsewhere(&number, NULL), *put = cj_kernel_cache_put(cache, "x", 1, of_other);
+    tap_has_str(cj_error_of(put)->message, "the kernel is of another device than the cache",
+                "such a kernel is not put");
+    cj_kernel_free(put), cj_kernel_free(of_other);
     cj_kernel *loop = cj_kernel_cache_get(cache, &number, sizeof number, build_itself, &number);
     tap_is_int(cj_error_of(loop)->status, CJ_ESTATE, "a build function that gets its own key: %s",
                cj_error_of(loop)->message);

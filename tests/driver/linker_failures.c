@@ -104,6 +104,7 @@ static void inputs(void)
 {
     static const struct { const char *name; size_t from, bytes; const char *says; } cuts[] = {
         { "an object", 0, 800, "x was cut: it has 800 bytes and needs at least" },
+        { "an object's first bytes", 0, 7, "x was cut: it has 7 bytes and needs at least 64" },
         { "a fat binary", LINK_FAT_AT, 100, "x was cut: it has 100 bytes and needs at least 368" },
     };
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
@@ -117,10 +118,15 @@ static void inputs(void)
         tap_has_str(cj_error_of(img)->message, cuts[i].says, "%s: and fails the link", cuts[i].name);
         cj_image_free(img), cj_linker_free(l);
     }
-    static const struct { const char *name; cj_status status; } kinds[] = {
-        { "no bytes", CJ_EINVAL }, { "no text", CJ_EINVAL },      { "no path", CJ_EINVAL },
-        { "no file", CJ_ENOTFOUND }, { "a folder", CJ_ENOTFOUND }, { "no builder", CJ_EHANDLE },
-        { "no image", CJ_EHANDLE },
+    static const struct { const char *name; cj_status status; const char *says; } kinds[] = {
+        { "no bytes", CJ_EINVAL, "the input has no bytes" },
+        { "no text", CJ_EINVAL, "the text is NULL" },
+        { "no path", CJ_EINVAL, "the path is NULL" },
+        { "no file", CJ_ENOTFOUND, "the file /nowhere/at/all.a cannot be opened: No such file or directory" },
+        { "a folder", CJ_ENOTFOUND, "the file / cannot be read: Is a directory" },
+        { "no builder", CJ_EHANDLE, "the module is NULL" },
+        { "no image", CJ_EHANDLE, "the image is NULL" },
+        { "an empty file", CJ_EINVAL, "/dev/null has no bytes" },
     };
     for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
         cj_linker *l = cj_linker_create(dev, NULL);
@@ -130,9 +136,11 @@ static void inputs(void)
                            : i == 3 ? cj_linker_add_file(l, "/nowhere/at/all.a")
                            : i == 4 ? cj_linker_add_file(l, "/")
                            : i == 5 ? cj_linker_add(l, NULL)
-                                    : cj_linker_add_image(l, NULL);
+                           : i == 6 ? cj_linker_add_image(l, NULL)
+                                    : cj_linker_add_file(l, "/dev/null");
         tap_is_int(status, kinds[i].status, "%s", kinds[i].name);
         tap_is_int(cj_error_of(l)->status, kinds[i].status, "%s: left in the linker", kinds[i].name);
+        tap_has_str(cj_error_of(l)->message, kinds[i].says, "%s: message", kinds[i].name);
         cj_linker_free(l);
     }
     cj_linker *l = cj_linker_create(dev, &(cj_compile_opts){ .size = sizeof(cj_compile_opts), .opt_level = 9 });

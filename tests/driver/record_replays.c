@@ -354,12 +354,65 @@ static void test_case(cj_driver *under, size_t i)
     tap_ok(x->ptx >= 1 && !x->foreign, "%s: all code is PTX", name);
 }
 
+/* -- A kernel that fails ------------------------------------------------------------------------------------------- */
+
+static int (*wait_for_all)(void);
+
+/* The kernel of a launch has ended when the launch returns. */
+static void wait_for_kernel(void *user, uint64_t number, const char *name, const char *text, int result)
+{
+    (void)user, (void)number, (void)text, (void)result;
+    if (!strcmp(name, "cuLaunchKernel")) wait_for_all();
+}
+
+/* Forgets the failure of the context. */
+static void forget(cj_driver *under)
+{
+    int (*reset)(int device);
+    void *entry = cj_driver_symbol(under, "cujit_sim_reset");
+    memcpy(&reset, &entry, sizeof reset);
+    tap_is_int(reset(0), 0, "the device is reset");
+}
+
+/* On the CPU device: a GPU keeps the failure until the process ends. */
+static void test_failure(cj_driver *under)
+{
+    static program p;
+    const char *path = record_path("failure"), *traced = record_path("failure-trace");
+    void *entry = cj_driver_symbol(under, "cuCtxSynchronize");
+    memcpy(&wait_for_all, &entry, sizeof wait_for_all);
+    cj_driver *below = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = wait_for_kernel)),
+              *trace = cj_driver_open_traced(below, traced), *drv = cj_driver_open_recorded(trace, path);
+    tap_is_int(cj_error_of(drv)->status, CJ_OK, "a recording of a kernel that fails opens");
+    begin(&p, drv);
+    launch(&p, p.s, 1);
+    p.d.addr += 1 << 30;
+    launch(&p, p.s, 1);
+    tap_is_int(cj_stream_sync(p.s), CJ_EDRIVER, "the kernel fails");
+    p.d.addr -= 1 << 30;
+    end(&p);
+    cj_driver_close(drv), cj_driver_close(trace), cj_driver_close(below);
+    size_t bytes;
+    char *text = tap_slurp(traced, &bytes);
+    const char *first = text ? strstr(text, ", 1000, 1)\n") : NULL;
+    tap_ok(first && strstr(first + 1, ", 1000, 1)\n"), "the trace has the arguments of its launch");
+    free(text);
+    forget(under);
+    record_replay(under, path);
+    tap_is_int(replayed.status, CJ_OK, "it is repeated (%s)", replayed.message);
+    bool same = tap_is_int((int64_t)replayed.x.impossible, 0, "its launch too");
+    same = tap_is_int((int64_t)replayed.x.results, 0, "and fails again") && same;
+    if (!same) tap_diag("%s", replayed.text);
+    forget(under);
+}
+
 int main(void)
 {
     tap_plan(0);
     tap_need_device(1);
     cj_driver *under = cj_driver_open(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) test_case(under, i);
+    if (!strcmp(cj_driver_kind(under), "sim")) test_failure(under);
     cj_driver_close(under);
     return tap_done();
 }

@@ -2,6 +2,7 @@
  * too. */
 #include <cujit/cujit.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,41 @@ static pid_t start_program(const char *times)
     _exit(127);
 }
 
+/* A descriptor of the program, as /dev/stdout is: what the program writes there stays, also that of another process. */
+static void test_stream(void)
+{
+    char name[64];
+    int status = -1;
+    const char *path = in_folder("stream");
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0) tap_bail("no file");
+    snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    setenv("CUJIT_TRACE", name, 1);
+    dprintf(fd, "before\n");
+    cj_driver *drv = cj_driver_open(NULL);
+    tap_is_int(cj_error_of(drv)->status, CJ_OK, "a trace in a descriptor of the program (%s)",
+               cj_error_of(drv)->message);
+    dprintf(fd, "between\n");
+    cj_driver_close(drv);
+    waitpid(start_program("0"), &status, 0);
+    tap_is_int(status, 0, "a program that is started traces there too");
+    dprintf(fd, "behind\n");
+    close(fd);
+    slurp(in_folder("stream"));
+    tap_ok(!strncmp(text, "before\n", 7), "what the program wrote before is there");
+    tap_is_uint(count_of("\nbetween\n"), 1, "and between");
+    tap_ok(length > 7 && !strcmp(text + length - 7, "behind\n"), "and behind");
+    tap_is_uint(count_of("# process"), 2, "each process names itself");
+    tap_is_uint(count_of("cuInit("), 2, "and has its calls there");
+    snprintf(name, sizeof name, "/dev/fd/%d", 1000000);
+    setenv("CUJIT_TRACE", name, 1);
+    drv = cj_driver_open(NULL);
+    tap_is_int(cj_error_of(drv)->status, CJ_EINVAL, "a descriptor that is not open");
+    tap_has_str(cj_error_of(drv)->message, name, "is named");
+    cj_driver_close(drv);
+    unsetenv("CUJIT_TRACE");
+}
+
 static void test_started(void)
 {
     char beside[300], before[64];
@@ -365,6 +401,7 @@ int main(int argc, char **argv)
     cj_driver_close(under);
     test_environment();
     test_started();
+    test_stream();
     test_replaced("replaced", "# process ");
     test_replaced("replaced.json", "\"name\":\"process_name\"");
     free(text);

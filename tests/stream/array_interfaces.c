@@ -129,6 +129,16 @@ static void foreign_streams(void)
     tap_is_int(cj_stream_sync(s), CJ_OK, "nothing fails");
     tap_is_int(cj_stream_wait_foreign(s, 0), CJ_EINVAL, "0 is rejected");
     tap_is_int(cj_stream_sync(s), CJ_EINVAL, "and left in the stream");
+    cj_stream_sync(s);
+    const int64_t none[] = { -2, INT64_MIN, INT64_MAX }; /* a GPU's driver dereferences positive ones */
+    for (size_t i = 0; i < (strcmp(cj_driver_kind(drv), "sim") ? 2 : 3); i++) {
+        char says[80];
+        snprintf(says, sizeof says, "the stream's number is %lld, which is no stream", (long long)none[i]);
+        tap_is_int(cj_stream_wait_foreign(s, none[i]), CJ_EINVAL, "%lld is no stream", (long long)none[i]);
+        tap_has_str(cj_error_of(s)->message, says, "which the message says");
+        cj_stream_sync(s);
+        cj_stream_sync(s);
+    }
     cj_stream_free(other);
 }
 

@@ -104,7 +104,10 @@ static void check_attributes(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int32_t now = -7;
         tap_is_int(cj_kernel_set_attribute(plain, rows[i].attr, rows[i].value), rows[i].want, "%s", rows[i].name);
-        if (rows[i].want != CJ_OK) continue;
+        if (rows[i].want != CJ_OK) {
+            tap_has_str(cj_error_of(plain)->message, "cj_kernel_set_attribute: ", "%s: the message", rows[i].name);
+            continue;
+        }
         tap_is_int(cj_kernel_attribute(plain, rows[i].attr, &now), CJ_OK, "%s is read", rows[i].name);
         tap_is_int(now, rows[i].value, "%s: it is what was set", rows[i].name);
     }

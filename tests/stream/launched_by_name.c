@@ -113,6 +113,8 @@ static void check_mistakes(cj_module *mod)
     tap_has_str(cj_error_of(s)->message, "the module has no kernel \"minus\"; it has plus0, plus1",
                 "the error lists them");
     tap_is_int(cj_stream_sync(s), CJ_ENOTFOUND, "the stream keeps it");
+    tap_is_int(cj_launch_name(s, mod, "", cj_grid(1, 1), d), CJ_ENOTFOUND, "a name of no letters");
+    cj_stream_sync(s);
     tap_is_int(cj_launch_name(s, mod, NULL, cj_grid(1, 1), d), CJ_EINVAL, "a name that is NULL");
     cj_stream_sync(s);
     tap_is_int(cj_launch_name(s, mod, "plus1", cj_grid(1, 1), 1u), CJ_EINVAL, "arguments are checked");

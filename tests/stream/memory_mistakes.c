@@ -87,6 +87,15 @@ static cj_status vmem_import_null(void)
     const cj_status st = cj_vmem_import(grows, fd, cj_vmem_granularity(grows));
     return close(fd), in_vmem(st);
 }
+static cj_status vmem_import_more(void)
+{
+    int fd = -1;
+    size_t bytes = 0;
+    cj_vmem *v = cj_vmem_create(s, 1, CJ_VMEM(.bytes = 1, .ipc = 1));
+    cj_vmem_export(v, 0, &fd, &bytes);
+    const cj_status st = cj_vmem_import(grows, fd, 2 * bytes);
+    return close(fd), cj_vmem_free(v), in_vmem(st);
+}
 static cj_status vmem_export_plain(void)
 {
     int fd;
@@ -223,7 +232,8 @@ static const struct { const char *name; cj_status (*make)(void); cj_status statu
     { "growing to all bytes", vmem_grow_wraps, CJ_EINVAL, "18446744073709551615 bytes do not fit" },
     { "importing nearly all bytes", vmem_import_wraps, CJ_EINVAL, "bytes do not fit, " },
     { "importing an odd size", vmem_import_odd, CJ_EINVAL, "descriptor 0 with 4097 bytes" },
-    { "importing what is no memory", vmem_import_null, CJ_EDRIVER, "cuMemImportFromShareableHandle" },
+    { "importing what is no memory", vmem_import_null, CJ_EDRIVER, " is no memory, or of fewer than " },
+    { "importing more than there is", vmem_import_more, CJ_EDRIVER, " is no memory, or of fewer than " },
     { "exporting what stays here", vmem_export_plain, CJ_ESTATE, "make the cj_vmem with CJ_VMEM(.ipc = 1)" },
     { "freeing the memory of a cj_vmem", free_vmem, CJ_ESTATE, "free that with cj_vmem_free" },
     { "freeing an address inside a cj_vmem", free_inside_vmem, CJ_ENOTFOUND, "lies 16 bytes inside the memory at 0x" },

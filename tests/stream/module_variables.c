@@ -44,6 +44,7 @@ static void check_mistakes(cj_module *mod, bool typed)
         { "too many elements", "wide", CJ_U64, 2, CJ_EINVAL, "variable wide has 8 bytes", false },
         { "as many as overflow", "wide", CJ_U64, SIZE_MAX / 8 + 2, CJ_EINVAL, "variable wide has 8 bytes", false },
         { "no such variable", "missing", CJ_F32, 1, CJ_ENOTFOUND, "no .global or .const variable \"missing\"", false },
+        { "a name of no letters", "", CJ_F32, 1, CJ_ENOTFOUND, "no .global or .const variable \"\"", false },
         { "no type that memory has", "wide", CJ_PRED, 8, CJ_EINVAL, "is no cj_type that memory has", false },
         { "no type", "wide", (cj_type)99, 8, CJ_EINVAL, "is no cj_type that memory has", false },
         { "a name that is NULL", NULL, CJ_F32, 1, CJ_EINVAL, "the name is NULL", false },

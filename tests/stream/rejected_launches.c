@@ -97,6 +97,9 @@ static const limit_row rows[] = {
       "the heap of malloc is 8388608",
       "are free: free memory, or set lower limits with cuCtxSetLimit" },
     /* attributes of the launch */
+    { "events that the device lacks", "k",
+      { ONE, .opts = CJ_LAUNCH(.has_priority = 1, .completion_event = (void *)rows) }, 0,
+      CJ_ENOTSUP, "; the driver or the device lacks one of: priority, completion_event", "" },
     { "a window", "k", { ONE, .opts = CJ_LAUNCH(.window = { 4096 }, .window_bytes = (size_t)1 << 32) },
       INSTEAD(INVALID_VALUE), CJ_EDRIVER, "window_bytes is 4294967296, 4160753664 more than the device's 134213632",
       "" },

@@ -1,5 +1,6 @@
 /* Two devices: copies and waits between them, memory that a stream of the other one uses, access of kernels, captures.
  * */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,18 @@ static void copies(void)
     cj_stream_sync(s[0]);
     tap_is_int(cj_copy_peer(s[0], dev[1], d[1], dev[0], d[0], 0), CJ_OK, "no bytes are nothing");
     cj_event_free(e);
+}
+
+/* Before anything has let a device reach the other.  What a GPU's driver answers was not measured. */
+static void fills(const cj_driver *drv)
+{
+    char says[80];
+    if (strcmp(cj_driver_kind(drv), "sim")) return;
+    snprintf(says, sizeof says, "0x%llx is memory of device 1, the stream is of device 0",
+             (unsigned long long)d[1].addr);
+    tap_is_int(cj_fill32(s[0], d[1], 1, N), CJ_EDRIVER, "a fill of the other device's memory");
+    tap_has_str(cj_error_of(s[0])->message, says, "names the device");
+    cj_stream_sync(s[0]);
 }
 
 static void copies_3d(void)
@@ -315,6 +328,7 @@ int main(void)
     }
     copies();
     copies_3d();
+    fills(drv);
     as_nodes(); /* before anything has let a device reach the other */
     freed_in_use();
     barrier();

@@ -110,10 +110,10 @@ wants 3 'another option' 'no option --fast' stats --fast
 wants 3 'an option of another word' 'no option --max-bytes' clear --max-bytes 1M
 wants 3 'verify alone removes damaged entries' 'no option --remove' list --remove
 wants 3 'no folder' 'a folder is missing behind --dir' list --dir
-for size in '' 0 x 1X 1MB -1 99999999999G; do
+for size in '' 0 x M 1X 1MB -1 +1 ' 1' 99999999999G 18446744073709551616; do
     wants 3 "the size '$size'" 'a size such as 500M or 2G is missing behind --max-bytes' prune --max-bytes "$size"
 done
-for age in 0 0d 5 5y; do
+for age in 0 0d d 5 5y 99999999999999999999d; do
     wants 3 "the age '$age'" 'an age such as 12h or 30d is missing behind --older-than' prune --older-than "$age"
 done
 finish

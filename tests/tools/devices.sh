@@ -36,6 +36,16 @@ has 'the default' '"default": "sim"'
 is_json out
 result $? 'the whole is JSON' out
 
+for setting in SIM_SM=foo SIM_DEVICES=17 SIM_THREADS=0 SIM_SCHEDULE=random SIM_BOUNDS=wide SIM_STALL_MS=-1 \
+    DRIVER=other TRACE=/nowhere/trace; do
+    env "CUJIT_$setting" "$CUJIT_BIN" devices >out 2>&1
+    has "CUJIT_$setting is what programs get no driver for" "^programs get: none \(.*${setting#*=}"
+done
+has 'the file of a trace' 'the trace /nowhere/trace cannot be written'
+CUJIT_SIM_BOUNDS=wide "$CUJIT_BIN" devices >out 2>&1
+has 'a setting of the CPU device, and what it wants' \
+    '^sim: cannot be used: .*does not start: CUJIT_SIM_BOUNDS=wide: wants exact or coarse: cuInit: '
+
 CUJIT_SIM=$PWD/nowhere.so "$CUJIT_BIN" devices >out 2>&1
 [ $? -eq 1 ]
 result $? 'no device at all: exit status 1' out

@@ -86,9 +86,9 @@ static bool make_folders(const char *path)
 
 const char *cji_disk_folder_wrong(const struct stat *s)
 {
-    return S_ISLNK(s->st_mode)      ? " is a symbolic link; CUJIT_CACHE_DIR names another folder"
+    return S_ISLNK(s->st_mode)      ? " is a symbolic link; set CUJIT_CACHE_DIR to the folder itself"
            : !S_ISDIR(s->st_mode)   ? " is no folder"
-           : s->st_uid != geteuid() ? " is another user's folder; CUJIT_CACHE_DIR names another one"
+           : s->st_uid != geteuid() ? " is another user's folder; set CUJIT_CACHE_DIR to one of your own"
            : s->st_mode & 077       ? " is open to other users; chmod 700 closes it"
                                     : NULL;
 }

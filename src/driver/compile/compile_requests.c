@@ -136,7 +136,7 @@ cj_future *cj_compiler_link(cj_compiler *c, cj_linker *l)
     if (status == CJ_OK) status = cji_check_arg(f, l, CJI_TAG_LINKER, __func__, "the linker");
     if (status == CJ_OK && cji_err_status(l) != CJ_OK) status = cji_fail_from(f, l, __func__);
     if (status == CJ_OK && l->dev != c->dev)
-        status = cji_fail(f, CJ_EINVAL, __func__, "the linker is of another device than the compiler");
+        status = cji_cu_fail_apart(f, l->dev, c->dev, __func__, "the linker is of another device than the compiler");
     if (status == CJ_OK && !l->n) status = cji_fail(f, CJ_ESTATE, __func__, "the linker has no inputs: add one first");
     if (status == CJ_OK && !(f->q.input = cji_alloc(l->n * sizeof *l->input)))
         status = cji_fail(f, CJ_ENOMEM, __func__, "no memory for %zu inputs", l->n);

@@ -35,7 +35,8 @@ static CUjitInputType input_type(const unsigned char *p, size_t bytes)
     if (bytes >= 8 && (!memcmp(p, "!<arch>\n", 8) || !memcmp(p, "!<thin>\n", 8))) return CU_JIT_INPUT_LIBRARY;
     if (bytes >= 4 && !memcmp(p, "\x50\xed\x55\xba", 4)) return CU_JIT_INPUT_FATBINARY;
     if (bytes >= 16 && !memcmp(p, CJI_CONTAINER_MAGIC, 16)) return CU_JIT_INPUT_CUBIN;
-    if (bytes < MACHINE + 2 || memcmp(p, "\177ELF", 4)) return CU_JIT_INPUT_PTX;
+    if (bytes < 4 || memcmp(p, "\177ELF", 4)) return CU_JIT_INPUT_PTX;
+    if (bytes < MACHINE + 2) return CU_JIT_INPUT_OBJECT;
     return p[MACHINE] + 256 * p[MACHINE + 1] == CUDA_MACHINE ? CU_JIT_INPUT_CUBIN : CU_JIT_INPUT_OBJECT;
 }
 
@@ -113,7 +114,8 @@ static cj_status add_builder(cj_linker *l, cj_ptx *m, const char *call)
 
 static cj_status add_bytes(cj_linker *l, const void *data, size_t bytes, const char *name, const char *call)
 {
-    if (!data || !bytes) return cji_fail(l, CJ_EINVAL, call, "there are no bytes");
+    if (!data || !bytes)
+        return cji_fail(l, CJ_EINVAL, call, "%s has no bytes", name && *name ? cji_short(name) : "the input");
     CUjitInputType type = input_type(data, bytes);
     bool sized = type == CU_JIT_INPUT_CUBIN || type == CU_JIT_INPUT_OBJECT || type == CU_JIT_INPUT_FATBINARY;
     uint64_t needs = sized ? cji_image_needs(data, bytes) : 0;
@@ -160,12 +162,14 @@ static cj_status read_file(cj_linker *l, const char *path, char **data, size_t *
     FILE *f = fopen(path, "rbe");
     size_t got = 1;
     bool grown = true;
-    if (!f) return cji_fail(l, CJ_ENOTFOUND, call, "the file %s cannot be opened (error %d)", cji_short(path), errno);
+    if (!f)
+        return cji_fail(l, CJ_ENOTFOUND, call, "the file %s cannot be opened: %s", cji_short(path), strerror(errno));
     while (got && (grown = cji_grow(data, room, *n + STEP, 1))) *n += got = fread(*data + *n, 1, STEP, f);
-    bool bad = ferror(f);
+    const int error = ferror(f) ? errno : 0;
     fclose(f);
     if (!grown) return cji_fail(l, CJ_ENOMEM, call, "no memory for the file %s", cji_short(path));
-    return bad ? cji_fail(l, CJ_ENOTFOUND, call, "the file %s cannot be read", cji_short(path)) : CJ_OK;
+    if (!error) return CJ_OK;
+    return cji_fail(l, CJ_ENOTFOUND, call, "the file %s cannot be read: %s", cji_short(path), strerror(error));
 }
 
 cj_status cj_linker_add_file(cj_linker *l, const char *path)

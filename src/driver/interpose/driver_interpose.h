@@ -104,6 +104,9 @@ CUresult cji_cu_invoke(const cji_cu *cu, int id, const uint64_t *value);
 /* Opens a file that no other process writes to, and locks it; -1: errno says why.  `turn` above 1 is appended to the
  * name. */
 int cji_process_file_open(const char *path, unsigned turn);
+/* Whether the name is that of an open descriptor, as /dev/stdout is: *fd is its number then.  Opening the name again
+ * would have a place of its own in the file behind it, and overwrite what the program prints there. */
+bool cji_process_file_is_stream(const char *path, int *fd);
 /* Keeps one more descriptor of an open file, so that other processes see it locked as long as this one lives; another
  * descriptor of that file, -1 where there is none; closes it.  *held is 0 where there is none. */
 void cji_process_file_hold(int *held, int fd);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -46,6 +47,19 @@ int cji_process_file_open(const char *path, unsigned turn)
     if (turn > 1) snprintf(other, sizeof other, "%s.%ld.%u", name, (long)getpid(), turn);
     else snprintf(other, sizeof other, "%s.%ld", name, (long)getpid());
     return open_unlocked(other);
+}
+
+bool cji_process_file_is_stream(const char *path, int *fd)
+{
+    static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+    *fd = !strcmp(path, "/dev/stdout") ? STDOUT_FILENO : !strcmp(path, "/dev/stderr") ? STDERR_FILENO : -1;
+    for (size_t i = 0; *fd < 0 && i < sizeof folders / sizeof *folders; i++) {
+        const size_t n = strlen(folders[i]);
+        if (strncmp(path, folders[i], n) || !path[n] || strspn(path + n, "0123456789") != strlen(path + n)) continue;
+        const unsigned long number = strtoul(path + n, NULL, 10);
+        if (number <= INT_MAX) *fd = (int)number;
+    }
+    return *fd >= 0;
 }
 
 void cji_process_file_hold(int *held, int fd)

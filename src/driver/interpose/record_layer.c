@@ -75,6 +75,14 @@ static void take_pitch(cji_rec_build *b)
     b->id = CJI_CU_ID_cuMemAlloc;
 }
 
+/* A kernel may run, and break the context, before its launch returns: then the driver does not tell its parameters any
+ * more.  So the arguments of launches are taken before the call. */
+static bool launches(int id)
+{
+    return id == CJI_CU_ID_cuLaunchKernel || id == CJI_CU_ID_cuLaunchKernelEx ||
+           id == CJI_CU_ID_cuLaunchCooperativeKernel;
+}
+
 static void write_call(cji_rec_build *b, uint64_t order, const cji_rec_copy *copy)
 {
     cji_rec_call call = { .order = order, .number = b->c->number, .result = (int32_t)b->result,
@@ -85,8 +93,13 @@ static void write_call(cji_rec_build *b, uint64_t order, const cji_rec_copy *cop
     if (call.what == CJI_REC_REPEAT && b->id == CJI_CU_ID_cuMemAllocPitch) take_pitch(b);
     call.name = (uint32_t)b->id;
     call.args = cji_cu_rows[b->id].count;
-    if (call.what == CJI_REC_REPEAT) cji_rec_arguments(b, copy);
-    else plain_arguments(b);
+    if (call.what != CJI_REC_REPEAT) {
+        b->unknown = NULL;
+        b->out.n = 0;
+        plain_arguments(b);
+    } else if (!launches(b->id)) { /* those of a launch are there */
+        cji_rec_arguments(b, copy);
+    }
     if (b->unknown) {
         call.what = CJI_REC_UNKNOWN;
         call.args = 1;
@@ -120,6 +133,7 @@ static void before_call(cji_rec_build *b)
     }
     if (device >= 0) cji_rec_harvest(b->rec, b->cu, device);
     cji_rec_graph_before(b);
+    if (launches(b->id)) cji_rec_arguments(b, NULL);
 }
 
 static CUresult record_call(cji_layer *self, const cji_layer_call *c)

@@ -3,8 +3,10 @@
  * anew, so the file is JSON at any moment.
  *
  * A process writes to a file of one name through one cji_trace_file, however many drivers are traced.  A file that
- * another process writes to is left alone (process_file.c). */
+ * another process writes to is left alone (process_file.c).  A descriptor that the program has, as /dev/stdout, takes
+ * the lines where it is, between what others write there. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ struct cji_trace_file {
     uint64_t begun;
     int fd;
     bool json;
+    bool stream;          /* of a descriptor that the program has: lines come where it is */
     bool named;           /* of the environment: the file names its process */
     bool new_program;     /* ... and has no line of this program yet */
     pthread_mutex_t lock; /* guards what follows, and the file */
@@ -51,11 +54,12 @@ static bool position(cji_trace_file *file, bool goes_on)
     struct stat st;
     if (fstat(file->fd, &st) != 0) return false;
     file->new_program = file->named && !goes_on;
-    if (!S_ISREG(st.st_mode)) goes_on = false; /* a pipe or a terminal */
+    const bool places = S_ISREG(st.st_mode) && !file->stream; /* not a pipe or a terminal */
+    if (!places) goes_on = false;
     else if (file->named && cji_trace_owned(file->fd, file->json, &file->begun)) goes_on = ends_whole(file, st.st_size);
     file->empty = !goes_on || st.st_size <= tail + 1;
     file->end = file->empty ? 0 : st.st_size - tail;
-    return !file->empty || !S_ISREG(st.st_mode) || ftruncate(file->fd, 0) == 0;
+    return !file->empty || !places || ftruncate(file->fd, 0) == 0;
 }
 
 static void file_delete(cji_trace_file *file)
@@ -93,7 +97,9 @@ static cji_trace_file *file_new(const char *path, int *held, int *error)
     if (file->path) {
         file->fd = cji_process_file_held(held);
         const bool goes_on = file->fd >= 0;
-        if (!goes_on) file->fd = cji_process_file_open(path, 1);
+        int own;
+        file->stream = cji_process_file_is_stream(path, &own);
+        if (!goes_on) file->fd = file->stream ? fcntl(own, F_DUPFD_CLOEXEC, 0) : cji_process_file_open(path, 1);
         if (file->fd >= 0 && position(file, goes_on)) {
             if (held) cji_process_file_hold(held, file->fd);
             return file;
@@ -144,11 +150,11 @@ uint64_t cji_trace_file_begun(const cji_trace_file *file) { return file->begun; 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
 
 /* At the end of what was written; a file that has no places, as a pipe, takes it as it comes. */
-static bool write_at(int fd, const char *p, size_t n, off_t at)
+static bool write_at(const cji_trace_file *file, const char *p, size_t n, off_t at)
 {
     while (n) {
-        ssize_t done = pwrite(fd, p, n, at);
-        if (done < 0 && errno == ESPIPE) done = write(fd, p, n);
+        ssize_t done = file->stream ? write(file->fd, p, n) : pwrite(file->fd, p, n, at);
+        if (done < 0 && errno == ESPIPE) done = write(file->fd, p, n);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
         p += done, n -= (size_t)done, at += done;
@@ -169,7 +175,7 @@ void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
                                  file->json ? json_end : "\n");
     if (!file->failed && written > 0 && (size_t)written < sizeof room) {
         const off_t tail = file->json ? (off_t)sizeof json_end - 1 : 0;
-        failed = !write_at(file->fd, room, (size_t)written, file->end);
+        failed = !write_at(file, room, (size_t)written, file->end);
         error = errno;
         file->failed = failed;
         file->end += written - tail;

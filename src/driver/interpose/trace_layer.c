@@ -53,13 +53,13 @@ static void trace_text_line(cji_line *l, const char *text, const char *launch, u
 static CUresult trace_call(cji_layer *self, const cji_layer_call *c)
 {
     struct trace_layer *trace = (struct trace_layer *)self;
+    char text[CJI_INTERPOSER_TEXT], launch[600], room[TRACE_LINE];
+    cji_line l = { room, sizeof room, 0 };
+    cji_launch_text(launch, sizeof launch, c); /* a kernel that has failed meanwhile has no parameters to ask for */
     const uint64_t begin = cji_now();
     const CUresult r = cji_layer_pass(self, c);
     const uint64_t end = cji_now(), begun = cji_trace_file_begun(trace->file);
-    char text[CJI_INTERPOSER_TEXT], launch[600], room[TRACE_LINE];
-    cji_line l = { room, sizeof room, 0 };
     cji_interposer_text(text, sizeof text, c->id, c->value, r);
-    cji_launch_text(launch, sizeof launch, c);
     if (cji_trace_file_json(trace->file)) trace_json_line(&l, c, text, launch, r, begin - begun, end - begin);
     else trace_text_line(&l, text, launch, begin - begun, end - begin);
     cji_trace_file_add(trace->file, room, l.n);

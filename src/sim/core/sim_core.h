@@ -119,7 +119,8 @@ extern sim_process sim;
 static inline void sim_lock(void) { pthread_mutex_lock(&sim.lock); }
 static inline void sim_unlock(void) { pthread_mutex_unlock(&sim.lock); }
 
-bool cji_sim_settings_read(sim_settings *set);  /* from the environment; false: the log names what cannot be read */
+/* From the environment; false: the log names all that cannot be read, *why the first. */
+bool cji_sim_settings_read(sim_settings *set, cji_line *why);
 bool cji_sim_keys_make(void);                   /* of the threads' own data; false: the system has no more */
 void cji_sim_keys_free(void);
 bool cji_sim_forked(void);                      /* in a child of fork() of a process that called cuInit */

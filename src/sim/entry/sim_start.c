@@ -42,9 +42,13 @@ static const sim_work_kind *const sim_kinds[] = { &cji_sim_kind_launch,
                                                   &cji_sim_kind_conditional.work,
                                                   NULL };
 
+static char sim_complaint[1024];
+
 static CUresult sim_start(void)
 {
-    if (!cji_sim_settings_read(&sim.set)) return CUDA_ERROR_INVALID_VALUE;
+    cji_line why = { sim_complaint, sizeof sim_complaint, 0 };
+    *sim_complaint = 0;
+    if (!cji_sim_settings_read(&sim.set, &why)) return CUDA_ERROR_INVALID_VALUE;
     if (!cji_sim_keys_make()) return CUDA_ERROR_OUT_OF_MEMORY;
     for (unsigned i = 0; i < sim.set.devices; i++) {
         sim_device *d = sim.device[i] = cji_zalloc(sizeof *d);
@@ -101,8 +105,6 @@ CUresult cji_sim_cuGetErrorString(CUresult error, const char **text)
 }
 
 /* ---- Setup ------------------------------------------------------------------------------------------------------- */
-
-static char sim_complaint[1024];
 
 static const char *sim_file_of(const void *address)
 {

@@ -16,7 +16,7 @@ typedef struct array_check { void *into; cj_device *home; const char *call; } ar
 static cj_status array_end_meets(const array_check *k, cj_device *dev, const char *what)
 {
     if (cji_device_meets(dev, k->home)) return CJ_OK;
-    return dev->drv == k->home->drv ? cji_cu_fail_apart(k->into, dev, k->home, k->call, "")
+    return dev->drv == k->home->drv ? cji_cu_fail_apart(k->into, dev, k->home, k->call, "%s", "")
                                     : cji_fail(k->into, CJ_EINVAL, k->call, "%s is of another driver", what);
 }
 

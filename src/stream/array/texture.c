@@ -375,8 +375,8 @@ static cj_status texture_use(cj_stream *s, texture_object *o, cji_tag tag, const
     cj_status st = cji_check_arg(s, o, tag, call, what);
     if (st != CJ_OK) return st;
     if (o->dev != s->dev)
-        return cji_fail(s, CJ_EINVAL, call, "%s is of device %d, the stream of device %d", what, o->dev->ordinal,
-                        s->dev->ordinal);
+        return cji_cu_fail_apart(s, o->dev, s->dev, call, "%s is of device %d, the stream of device %d", what,
+                                 o->dev->ordinal, s->dev->ordinal);
     cji_capture *c = cji_capture_of(s);
     if (!c) {
         cji_used(&o->used, s->bit);

@@ -39,8 +39,9 @@ static bool add_same_device(cj_waiter *w, const cji_release_queue *queue, const 
                             const char *call)
 {
     if (cji_same_device(&w->dev->queue, queue)) return true;
-    cji_fail(w, CJ_EINVAL, call, "the waiter is of device %d, the %s of device %d; create a waiter for each device",
-             cj_device_ordinal(w->dev), what, cj_device_ordinal(dev));
+    cji_cu_fail_apart(w, w->dev, dev, call,
+                      "the waiter is of device %d, the %s of device %d; create a waiter for each device",
+                      cj_device_ordinal(w->dev), what, cj_device_ordinal(dev));
     return false;
 }
 

@@ -243,9 +243,9 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
     if (st != CJ_OK) return st;
     if (!cji_same_device(e->queue, s->queue))
         return event_fail_both(
-            s, cji_fail(e, CJ_EINVAL, call,
-                        "the event is of device %d, the stream of device %d; make an event for each device",
-                        cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
+            s, cji_cu_fail_apart(e, e->dev, s->dev, call,
+                                 "the event is of device %d, the stream of device %d; make an event for each device",
+                                 cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
     if (event_is_plain(e, s) && !cji_stream_needs_context(s)) {
         const uint64_t before = event_count(s);
         CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
@@ -311,7 +311,7 @@ cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
     if (st != CJ_OK) return st;
     if (!ms) return cji_fail(from, CJ_EINVAL, call, "`ms` is NULL, there is no place for the result");
     if (!cji_same_device(from->queue, to->queue))
-        return cji_fail(from, CJ_EINVAL, call, "the events are of two devices, whose clocks differ");
+        return cji_cu_fail_apart(from, from->dev, to->dev, call, "the events are of two devices, whose clocks differ");
     st = event_may_measure(from, from, "first", call);
     if (st == CJ_OK) st = event_may_measure(from, to, "second", call);
     if (st == CJ_OK) st = cji_scope_begin_relaxed(from, from->dev, &scope, call);

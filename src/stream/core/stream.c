@@ -140,6 +140,10 @@ static bool stream_may_wrap(cj_stream *s, const char *call)
     CUcontext ctx = NULL;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = s->cu->cuStreamIsCapturing(s->raw, &status);
+    if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_INVALID_VALUE)
+        return cji_cu_fail_as(s, s->dev, r, CJ_EINVAL, "cuStreamIsCapturing", call,
+                              "%s: %p is no stream of device %d's context", call, (void *)s->raw, s->dev->ordinal),
+               false;
     if (r != CUDA_SUCCESS) return cji_rejected(s, s->dev, r, call, "cuStreamIsCapturing"), false;
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
         return cji_fail(s, CJ_ESTATE, call,

@@ -72,7 +72,7 @@ static cj_status barrier_check(cj_stream_barrier *h, cj_stream *const *streams, 
         st = cji_check_arg(h, streams[i], CJI_TAG_STREAM, call, "a stream of the list");
         if (st != CJ_OK || cji_device_meets(streams[i]->dev, h->meet->dev)) continue;
         if (streams[i]->dev->drv == h->meet->dev->drv)
-            st = cji_cu_fail_apart(h, streams[i]->dev, h->meet->dev, call, "");
+            st = cji_cu_fail_apart(h, streams[i]->dev, h->meet->dev, call, "%s", "");
         else
             st = cji_fail(h, CJ_EINVAL, call,
                           "stream %zu is of another driver than the barrier, so they cannot wait for each other", i);

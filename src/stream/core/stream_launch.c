@@ -179,9 +179,10 @@ static cj_status launch_ready(cj_stream *s, const ready_launch *l, const char *c
 
 static CJI_COLD cj_status of_another_device(cj_stream *s, const cj_kernel *k, const char *call)
 {
-    return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call,
-                                         "kernel %s is loaded on device %d, the stream is of device %d",
-                                         cji_short(k->name), cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
+    return cji_stream_failed(s, cji_cu_fail_apart(s, k->dev, s->dev, call,
+                                                  "kernel %s is loaded on device %d, the stream is of device %d",
+                                                  cji_short(k->name), cj_device_ordinal(k->dev),
+                                                  cj_device_ordinal(s->dev)));
 }
 
 static inline bool launch_fits_device(const cj_stream *s, const cj_kernel *k)

@@ -89,8 +89,9 @@ static cj_status capture_may_begin(cj_stream *s, const capture_plan *plan, const
     if (atomic_load(&s->capturing))
         return cji_fail(s, CJ_ESTATE, call, "the stream is being captured already; that capture goes on");
     if (plan->into && !cji_same_device(plan->into->queue, s->queue))
-        return cji_fail(s, CJ_EINVAL, call, "the graph is for device %d, the stream of device %d",
-                        cj_device_ordinal(plan->into->dev), cj_device_ordinal(s->dev));
+        return cji_cu_fail_apart(s, plan->into->dev, s->dev, call,
+                                 "the graph is for device %d, the stream of device %d",
+                                 cj_device_ordinal(plan->into->dev), cj_device_ordinal(s->dev));
     return CJ_OK;
 }
 

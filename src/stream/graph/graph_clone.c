@@ -113,8 +113,8 @@ cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child)
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st == CJ_OK) st = cji_check_arg(NULL, child, CJI_TAG_GRAPH, call, "the child");
     if (st == CJ_OK && !cji_same_device(child->queue, g->queue))
-        st = cji_fail(NULL, CJ_EINVAL, call, "the child is for device %d, the graph for device %d",
-                      cj_device_ordinal(child->dev), cj_device_ordinal(g->dev));
+        st = cji_cu_fail_apart(NULL, child->dev, g->dev, call, "the child is for device %d, the graph for device %d",
+                               cj_device_ordinal(child->dev), cj_device_ordinal(g->dev));
     if (st == CJ_OK) st = part_copy_make(&p, child, NULL, call);
     if (st != CJ_OK) why = *cj_error_last();
     if (cji_adding_begin(&a, g, after, call)) {

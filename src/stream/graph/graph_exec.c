@@ -152,9 +152,9 @@ static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const c
     if (st != CJ_OK) return st;
     if (launch && cji_work_measured()) return exec_measured(x, s, call);
     if (!cji_same_device(x->queue, s->queue))
-        return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call,
-                                          "the graph was captured on device %d, the stream is of device %d",
-                                          cj_device_ordinal(x->dev), cj_device_ordinal(s->dev)));
+        return exec_fail_both(s, cji_cu_fail_apart(x, x->dev, s->dev, call,
+                                                   "the graph was captured on device %d, the stream is of device %d",
+                                                   cj_device_ordinal(x->dev), cj_device_ordinal(s->dev)));
     if (atomic_load(&s->capturing)) /* the driver would refuse and break the capture */
         return exec_fail_both(
             s, cji_fail(

@@ -278,8 +278,9 @@ static cj_status cache_check(cache_job *j, bool put)
     if (put) st = cji_check_arg(j->c, j->g, CJI_TAG_GRAPH, j->call, "the graph");
     if (st == CJ_OK && (!j->key || !j->bytes)) st = cji_fail(j->c, CJ_EINVAL, j->call, "the key is NULL or of 0 bytes");
     if (st == CJ_OK && !cji_same_device(&j->c->dev->queue, j->s->queue))
-        st = cji_fail(j->c, CJ_EINVAL, j->call, "the cache is for device %d, the stream of device %d",
-                      cj_device_ordinal(j->c->dev), cj_device_ordinal(j->s->dev));
+        st = cji_cu_fail_apart(j->c, j->c->dev, j->s->dev, j->call,
+                               "the cache is for device %d, the stream of device %d", cj_device_ordinal(j->c->dev),
+                               cj_device_ordinal(j->s->dev));
     if (st != CJ_OK) return cache_failed(j, NULL, st);
     j->hash = cji_hash(j->key, j->bytes);
     return CJ_OK;

@@ -136,8 +136,8 @@ cj_status cj_graph_exec_update(cj_graph_exec *x, cj_graph *g)
         return cji_fail(x, CJ_EINVAL, call,
                         "a body is launched by its conditional node; update from the graph that it belongs to");
     if (!cji_same_device(x->queue, g->queue))
-        return cji_fail(x, CJ_EINVAL, call, "the exec is for device %d, the graph for device %d",
-                        cj_device_ordinal(x->dev), cj_device_ordinal(g->dev));
+        return cji_cu_fail_apart(x, x->dev, g->dev, call, "the exec is for device %d, the graph for device %d",
+                                 cj_device_ordinal(x->dev), cj_device_ordinal(g->dev));
     st = cji_graph_enter(g, x, call);
     if (st != CJ_OK) return st;
     st = exec_update_locked(x, g, call);

@@ -31,9 +31,9 @@ cj_node *cj_graph_event_record(cj_graph *g, const cj_nodes *after, cj_event *e)
     if (!cji_adding_begin(&a, g, after, call) || !cji_adding_object(&a, e, CJI_TAG_EVENT, "the event"))
         return cji_adding_end(&a);
     if (!cji_same_device(e->queue, g->queue)) {
-        cji_fail(a.node, CJ_EINVAL, call,
-                 "the event is of device %d, the graph for device %d; make an event for each device",
-                 cj_device_ordinal(e->dev), cj_device_ordinal(g->dev));
+        cji_cu_fail_apart(a.node, e->dev, g->dev, call,
+                          "the event is of device %d, the graph for device %d; make an event for each device",
+                          cj_device_ordinal(e->dev), cj_device_ordinal(g->dev));
     } else if (event_node_retain(&a, e) &&
                cji_adding_did(&a, a.cu->cuGraphAddEventRecordNode(&a.raw, g->raw, a.dep, a.ndep, e->raw),
                               CU_GRAPH_NODE_TYPE_EVENT_RECORD, "cuGraphAddEventRecordNode")) {

@@ -80,8 +80,9 @@ cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, con
     if (!dims) st = cji_fail(a.node, CJ_EINVAL, call, "the dimensions are NULL");
     else if (count && !args) st = cji_fail(a.node, CJ_EINVAL, call, "%zu arguments at NULL", count);
     else if (!cji_same_device(&k->dev->queue, g->queue))
-        st = cji_fail(a.node, CJ_EINVAL, call, "kernel %s is loaded on device %d, the graph is for device %d",
-                      cji_short(k->name), cj_device_ordinal(k->dev), cj_device_ordinal(g->dev));
+        st = cji_cu_fail_apart(a.node, k->dev, g->dev, call,
+                               "kernel %s is loaded on device %d, the graph is for device %d", cji_short(k->name),
+                               cj_device_ordinal(k->dev), cj_device_ordinal(g->dev));
     if (st == CJ_OK) st = cji_dims_check(a.node, k, dims, call);
     if (st == CJ_OK) st = cji_kernel_pack(a.node, k, args, count, &pack, call);
     if (st != CJ_OK) return cji_adding_end(&a);

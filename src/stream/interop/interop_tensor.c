@@ -159,9 +159,10 @@ static cj_status description_check(void *into, const cj_tensor_info *x, const ch
     if (!type_is_known(&x->type))
         return cji_fail(into, CJ_EINVAL, call, "no type has code %d, %d bits and %d lanes", x->type.code, x->type.bits,
                         x->type.lanes);
-    if (x->ndim < 0 || x->ndim > CJI_TENSOR_DIMS || (x->ndim && !x->shape))
-        return cji_fail(into, CJ_EINVAL, call, "%d dimensions at %p; there may be %d", (int)x->ndim,
-                        (const void *)x->shape, CJI_TENSOR_DIMS);
+    if (x->ndim < 0 || x->ndim > CJI_TENSOR_DIMS)
+        return cji_fail(into, CJ_EINVAL, call, "%d dimensions; there are 0 to %d", (int)x->ndim, CJI_TENSOR_DIMS);
+    if (x->ndim && !x->shape)
+        return cji_fail(into, CJ_EINVAL, call, "the shape of %d dimensions is NULL", (int)x->ndim);
     for (int32_t i = 0; i < x->ndim; i++)
         if (x->shape[i] < 0)
             return cji_fail(into, CJ_EINVAL, call, "dimension %d has the size %lld", (int)i, (long long)x->shape[i]);

@@ -98,7 +98,7 @@ static cj_status copy_device(void *into, cj_device *home, cj_device *dev, cji_co
     cj_status st = cji_check_arg(into, dev, CJI_TAG_DEVICE, call, what);
     if (st != CJ_OK) return st;
     if (cji_device_meets(dev, home)) return CJ_OK;
-    return dev->drv == home->drv ? cji_cu_fail_apart(into, dev, home, call, "")
+    return dev->drv == home->drv ? cji_cu_fail_apart(into, dev, home, call, "%s", "")
                                  : cji_fail(into, CJ_EINVAL, call, "%s is of another driver", what);
 }
 

@@ -72,15 +72,31 @@ static CUresult fill_rows(cj_stream *s, const cji_fill *f, const char **cu_call)
            s->cu->cuMemsetD2D32Async(f->to, f->pitch, (unsigned)f->value, f->width, f->height, s->raw);
 }
 
-static cj_status fill_enqueue(cj_stream *s, const cji_fill *f, const char *call)
+static CUresult fill_enqueue(cj_stream *s, const cji_fill *f, const char **cu_call)
 {
     cji_fill part[2];
-    const char *cu_call = "";
     CUresult r = CUDA_SUCCESS;
     const unsigned n = cji_fill_split(f, part);
     for (unsigned i = 0; i < n && r == CUDA_SUCCESS; i++)
-        r = part[i].height == 1 ? fill_range(s, &part[i], &cu_call) : fill_rows(s, &part[i], &cu_call);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, cu_call);
+        r = part[i].height == 1 ? fill_range(s, &part[i], cu_call) : fill_rows(s, &part[i], cu_call);
+    return r;
+}
+
+/* The driver's word for memory that it does not know, and for memory that the device has no access to, is the same. */
+static CJI_COLD cj_status fill_rejected(cj_stream *s, const cji_fill *f, CUresult r, const char *cu_call,
+                                        const char *call)
+{
+    if (r != CUDA_ERROR_INVALID_VALUE) return cji_rejected(s, s->dev, r, call, cu_call);
+    cj_device *owner = cji_mem_owner(s->dev, f->to);
+    const int own = s->dev->ordinal, of = owner->ordinal;
+    const bool other = owner != s->dev;
+    cji_device_drop(owner);
+    if (other)
+        return cji_cu_fail_as(s, s->dev, r, CJ_OK, cu_call, call,
+                              "%s: 0x%llx is memory of device %d, the stream is of device %d; fill it on a stream of "
+                              "device %d, or call cj_device_enable_peer", call, (unsigned long long)f->to, of, own, of);
+    return cji_cu_fail_as(s, s->dev, r, CJ_OK, cu_call, call, "%s: %zu x %zu elements of %zu bytes at 0x%llx", call,
+                          (size_t)f->width, (size_t)f->height, (size_t)f->size, (unsigned long long)f->to);
 }
 
 static cj_status fill_run(cj_stream *s, cji_fill f, const char *call);
@@ -106,8 +122,10 @@ static cj_status fill_run(cj_stream *s, cji_fill f, const char *call)
     if (st == CJ_OK) st = cji_mem_use(s, s->dev, &range, call);
     if (st == CJ_OK) st = cji_scope_begin(s, s->dev, &scope, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
-    st = fill_enqueue(s, &f, call);
+    const char *cu_call = "";
+    const CUresult r = fill_enqueue(s, &f, &cu_call);
     cji_scope_leave(&scope);
+    if (r != CUDA_SUCCESS) st = fill_rejected(s, &f, r, cu_call, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     cji_count(s, &s->counts.fills, 1);
     cji_count_one(s);

@@ -179,8 +179,9 @@ static cj_status check_alloc(cj_stream *s, const cj_mem_pool *p, const char *cal
     if (st == CJ_OK) st = cji_check_arg(s, p, CJI_TAG_MEM_POOL, call, "the pool");
     if (st != CJ_OK) return st;
     if (s->dev != p->dev)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the pool is for streams of device %d, not of %d",
-                                             p->dev->ordinal, s->dev->ordinal));
+        return cji_stream_failed(s, cji_cu_fail_apart(s, p->dev, s->dev, call,
+                                                      "the pool is for streams of device %d, not of %d",
+                                                      p->dev->ordinal, s->dev->ordinal));
     return CJ_OK;
 }
 

@@ -19,8 +19,8 @@ static cj_status of_this_device(cj_stream *s, cj_module *mod, const char *call)
 {
     cj_status st = cji_check_arg(s, mod, CJI_TAG_MODULE, call, "the module");
     if (st != CJ_OK || mod->dev == s->dev || cji_same_device(&mod->dev->queue, s->queue)) return st;
-    return cji_fail(s, CJ_EINVAL, call, "the module is loaded on device %d, the stream is of device %d",
-                    cj_device_ordinal(mod->dev), cj_device_ordinal(s->dev));
+    return cji_cu_fail_apart(s, mod->dev, s->dev, call, "the module is loaded on device %d, the stream is of device %d",
+                             cj_device_ordinal(mod->dev), cj_device_ordinal(s->dev));
 }
 
 /* One of `to` and `from`. */

@@ -81,8 +81,8 @@ cj_status cj_vmem_import(cj_vmem *v, int fd, size_t bytes)
     if (st != CJ_OK) return st;
     if (fd < 0 || !bytes || bytes % v->body->grain)
         return cji_fail(v, CJ_EINVAL, call,
-                        "descriptor %d with %zu bytes, a multiple of %zu: cj_vmem_export writes both", fd, bytes,
-                        v->body->grain);
+                        "descriptor %d with %zu bytes; pass both as cj_vmem_export wrote them, the size is a multiple "
+                        "of %zu", fd, bytes, v->body->grain);
     st = cji_scope_begin_relaxed(v, v->dev, &scope, call);
     if (st != CJ_OK) return st;
     const CUresult r = cji_vmem_take(v->body, fd, bytes, &in_the_way, &cu_call);
@@ -98,5 +98,9 @@ cj_status cj_vmem_import(cj_vmem *v, int fd, size_t bytes)
         return cji_cu_fail_as(v, v->dev, r, CJ_EINVAL, cu_call, call,
                               "%s: the memory is another device's than that of the cj_vmem, device %d", call,
                               v->dev->ordinal);
-    return cji_rejected(v, v->dev, r, call, cu_call);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY || r == CUDA_ERROR_NOT_SUPPORTED)
+        return cji_rejected(v, v->dev, r, call, cu_call);
+    return cji_cu_fail_as(v, v->dev, r, CJ_OK, cu_call, call,
+                          "%s: descriptor %d is no memory, or of fewer than %zu bytes; pass both as cj_vmem_export "
+                          "wrote them", call, fd, bytes);
 }
