@@ -86,10 +86,9 @@ static cj_status gemm_check(void *x, cjk_gemm *g, const char *call)
 }
 
 /* Writes variant `i` into `m`. */
-static void write_variant(cj_ptx *m, const cjk_gemm *g, uint32_t i)
+static void write_variant(cj_ptx *m, const cjk_gemm *g, size_t i, cj_fn *epilogue)
 {
     char name[CJK_GEMM_NAME];
-    cj_fn *epilogue = g->o.function ? cj_ptx_find(m, g->o.function) : NULL;
     cjk_gemm_name(&g->v[i], name);
     if (g->v[i].path == CJ_GEMM_WGMMA) cjk_gemm_write_wgmma(m, name, g, &g->v[i], epilogue);
     else if (g->v[i].path == CJ_GEMM_MMA) cjk_gemm_write_mma(m, name, g, &g->v[i], epilogue);
@@ -108,38 +107,37 @@ static bool epilogue_fits(void *x, const cjk_gemm *g, cj_ptx *m, const char *cal
     return cjk_function_fits(x, &code, g->o.function, wants, call);
 }
 
-/* The kernels of a path, each in a module of its own, and all of them in the one that is printed.  `last`: there is no
- * other path.  Else a failure of the compiler, which may be older than the instructions, is not recorded. */
+static void write_part(const void *data, size_t i, cj_ptx *m)
+{
+    const cjk_gemm *g = data;
+    write_variant(m, g, i, g->o.function ? cj_ptx_find(m, g->o.function) : NULL);
+}
+
+/* The kernels of a path, each in a module of its own.  `last`: there is no other path.  Else a failure of the compiler,
+ * which may be older than the instructions, is not recorded. */
 static bool make_path(void *x, cjk_gemm *g, int path, bool last, cj_kernel_cache *cache, const char *call)
 {
     cjk_module_part part[CJK_KERNELS];
     char name[CJK_KERNELS][CJK_GEMM_NAME];
-    cj_ptx *all = cj_ptx_clone(g->code.m);
     cj_status st = CJ_OK;
     cjk_gemm_list(g, path);
     for (uint32_t i = 0; i < g->variants; i++) {
         cjk_gemm_name(&g->v[i], name[i]);
         part[i] = (cjk_module_part){ .m = cj_ptx_clone(g->code.m), .name = name[i] };
-        write_variant(part[i].m, g, i);
-        write_variant(all, g, i);
+    }
+    cjk_load_parts(cache, part, g->variants, write_part, g);
+    for (uint32_t i = 0; i < g->variants; i++) {
         if (st == CJ_OK && !epilogue_fits(x, g, part[i].m, call)) st = cj_error_of(x)->status;
         if (st == CJ_OK) st = cj_object_fail_from(x, part[i].m, call);
     }
-    if (st == CJ_OK) st = cj_object_fail_from(x, all, call);
-    if (st == CJ_OK) cjk_load_parts(cache, part, g->variants);
     for (uint32_t i = 0; i < g->variants; i++) {
         g->code.k[i] = part[i].kernel;
         if (st == CJ_OK && part[i].kernel)
             st = last ? cj_object_fail_from(x, part[i].kernel, call) : cj_error_of(part[i].kernel)->status;
         cj_ptx_free(part[i].m);
     }
-    if (st == CJ_OK) {
-        cj_ptx_free(g->code.m);
-        g->code.m = all;
-        return true;
-    }
+    if (st == CJ_OK) return true;
     for (uint32_t i = 0; i < g->variants; i++) cj_kernel_free(g->code.k[i]), g->code.k[i] = NULL;
-    cj_ptx_free(all);
     return false;
 }
 
@@ -202,7 +200,8 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
     int path[4];
     cj_device_info d = { .size = sizeof d };
     if (!cjk_begin(x, &g->code, dev, g->o.module, call)) return;
-    if (g->o.function && cj_object_fail_from(x, cj_ptx_find(g->code.m, g->o.function), call) != CJ_OK) return;
+    if (g->o.function) g->epilogue = cj_ptx_find(g->code.m, g->o.function);
+    if (g->o.function && cj_object_fail_from(x, g->epilogue, call) != CJ_OK) return;
     if (cj_device_get_info(dev, &d) != CJ_OK) {
         cj_object_fail_from(x, dev, call);
         return;
@@ -426,9 +425,14 @@ cj_status cj_gemm_launch(cj_stream *s, cj_gemm *object, const cj_gemm_args *args
     return st;
 }
 
-cj_status cj_gemm_ptx(cj_gemm *g, unsigned flags, const char **text, size_t *bytes)
+/* Text is seldom printed: the kernels are compiled from modules of their own. */
+cj_status cj_gemm_ptx(cj_gemm *object, unsigned flags, const char **text, size_t *bytes)
 {
-    return cjk_print(g, &gemm_type, flags, text, bytes, "cj_gemm_ptx");
+    static const char call[] = "cj_gemm_ptx";
+    cjk_gemm *g = cj_object_data(object, &gemm_type, NULL, call);
+    for (uint32_t i = 0; g && !g->printed && i < g->variants; i++) write_variant(g->code.m, g, i, g->epilogue);
+    if (g) g->printed = true;
+    return cjk_print(object, &gemm_type, flags, text, bytes, call);
 }
 
 void cj_gemm_free(cj_gemm *g) { cj_object_free(g, &gemm_type, "cj_gemm_free"); }

@@ -93,6 +93,8 @@ typedef struct cjk_gemm {
     cj_type type[3], wide;     /* of A, B and the result */
     cj_mma_type mma[2];        /* of A and B, for tensor cores */
     uint32_t user;             /* parameters of the user's function behind its own four */
+    cj_fn *epilogue;           /* that function, in code.m; NULL: none */
+    bool printed;              /* code.m has the kernels; else only the user's functions */
     uint32_t multiprocessors;
     uint32_t clusters[CJK_SPLIT_SIZES]; /* of 1, 2, 4, 8 blocks with a tile of a split variant: how many run at once */
     bool by_map;               /* path wgmma can store results by a tensor map: nothing is fused, the type is its own */

@@ -70,8 +70,10 @@ cj_kernel_cache *cjk_cache_begin(void *object, cjk_code *c, cj_kernel_cache *cac
 /* Kernels, each of a module of its own: the compiler takes them at once, on several threads. */
 typedef struct cjk_module_part { cj_ptx *m; const char *name; cj_kernel *kernel; } cjk_module_part;
 
-/* Loads them all.  The kernels are the caller's, failed ones too. */
-void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n);
+/* Loads them all.  The kernels are the caller's, failed ones too.  `write` writes part `i` into its module before, on
+ * the thread that loads it; a part whose module has failed then is not loaded.  NULL: they are written. */
+typedef void cjk_part_writer(const void *data, size_t i, cj_ptx *m);
+void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n, cjk_part_writer *write, const void *data);
 
 /* Marks the object of a constructor that has recorded a failure. */
 void cjk_failed(void *object);
