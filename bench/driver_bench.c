@@ -1,4 +1,5 @@
-/* What compiling, finding compiled kernels and first launches cost, each beside the driver's own calls in the same run.
+/* What compiling, finding compiled kernels and first launches cost, each beside the driver's own calls in the same run;
+ * what it takes to make objects of libcujit-kernels, and to launch them.
  *
  * usage: driver [-l LIMITS] [PART...]       host [-l LIMITS] [PART...]
  * Runs the parts that are named, or all.  On a GPU a metric that is named in the file of limits is judged: exit status
@@ -15,7 +16,8 @@
 
 static const struct { const char *name; void (*run)(driver_bench *b); } driver_parts[] = {
     { "overhead", driver_overhead }, { "scaling", driver_scaling }, { "hits", driver_hits },
-    { "keys", driver_keys },         { "cold", driver_cold },
+    { "keys", driver_keys },         { "cold", driver_cold },       { "objects", driver_objects },
+    { "products", driver_products },
 };
 enum { DRIVER_PARTS = sizeof driver_parts / sizeof *driver_parts };
 
@@ -113,6 +115,26 @@ double driver_fresh(driver_bench *b, const char *cache, const char *const *words
     return us;
 }
 
+bool driver_folder_begin(driver_bench *b, char *folder)
+{
+    if (!b->failed && !mkdtemp(folder)) driver_fail(b, "no folder for a cache");
+    return !b->failed;
+}
+
+void driver_folder_end(const char *folder)
+{
+    static const char *const files[] = { "total", "swept" };
+    char path[300];
+    cj_disk_cache *c = cj_disk_cache_open(folder);
+    cj_disk_cache_clear(c);
+    cj_disk_cache_close(c);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 void driver_fresh_sides(driver_bench *b, const char *const *bare, const char *cache, const char *const *ours,
                         int rounds, double *const us[2])
 {
@@ -146,6 +168,7 @@ static int fresh_main(driver_bench *b, int argc, char **argv)
     if (argc == 4 && !strcmp(argv[0], "hit"))
         us = driver_fresh_hit(b, argv[1], (unsigned)strtoul(argv[2], NULL, 10), argv[3]);
     if (argc == 2 && !strcmp(argv[0], "cold")) us = driver_fresh_cold(b, argv[1]);
+    if (argc == 2 && !strcmp(argv[0], "object")) us = driver_fresh_object(b, argv[1]);
     if (!b->failed) printf("%.3f\n", us);
     return b->failed;
 }

@@ -30,6 +30,8 @@ void driver_scaling(driver_bench *b);
 void driver_hits(driver_bench *b);
 void driver_keys(driver_bench *b);
 void driver_cold(driver_bench *b);
+void driver_objects(driver_bench *b);
+void driver_products(driver_bench *b);
 
 /* Prints `name value unit`.  On a GPU a metric with a line in the file of limits is judged. */
 void driver_report(driver_bench *b, const char *name, double value, const char *unit);
@@ -51,10 +53,16 @@ cj_ptx *driver_module(unsigned n, unsigned seed);
  * below 0: it cannot be measured, and standard error says why. */
 double driver_fresh_hit(driver_bench *b, const char *side, unsigned n, const char *file);
 double driver_fresh_cold(driver_bench *b, const char *side);
+double driver_fresh_object(driver_bench *b, const char *name);
 
 /* Runs `words` (NULL behind the last) as `fresh WORDS` in a process of its own, with CUJIT_CACHE_DIR `cache`, or the
  * cache off when it is NULL.  Below 0: it failed. */
 double driver_fresh(driver_bench *b, const char *cache, const char *const *words);
+
+/* A folder for caches of fresh processes; mkdtemp() makes `folder`.  False: it failed.  The end removes the folder and
+ * what a cache has in it. */
+bool driver_folder_begin(driver_bench *b, char *folder);
+void driver_folder_end(const char *folder);
 
 /* The words of both sides in turn, so often each: us[0] are those of `bare`, us[1] those of `ours`, which have the
  * cache.  The first ones, which fill the caches of files, are not counted.  `bare` may be NULL: there is no such

@@ -124,10 +124,7 @@ void driver_hits(driver_bench *b)
     };
     enum { SIZES = sizeof sizes / sizeof *sizes };
     char folder[] = "/tmp/cujit-bench-XXXXXX", path[300];
-    if (!mkdtemp(folder)) {
-        driver_fail(b, "no folder for a cache");
-        return;
-    }
+    if (!driver_folder_begin(b, folder)) return;
     for (int i = 0; i < SIZES; i++) one_size(b, folder, sizes[i].name, b->gpu ? sizes[i].gpu : sizes[i].sim);
     /* A process that did not find its kernel would have stored one under another key. */
     snprintf(path, sizeof path, "%s/cache", folder);
@@ -136,15 +133,10 @@ void driver_hits(driver_bench *b)
     cj_disk_cache_stats_defaults(&stats);
     cj_disk_cache_get_stats(c, &stats);
     if (stats.entries != SIZES) driver_fail(b, "kernels were not found in the cache");
-    cj_disk_cache_clear(c);
     cj_disk_cache_close(c);
-    static const char *const files[] = { "cache/total", "cache/swept", "image" };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/cache", folder);
-    rmdir(path);
+    driver_folder_end(path);
+    snprintf(path, sizeof path, "%s/image", folder);
+    unlink(path);
     rmdir(folder);
 }
 

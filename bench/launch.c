@@ -1,12 +1,13 @@
 /* What the library itself costs for a launch with 4 checked arguments, for one by name, for a prepared one, for an
- * event's record, and for a captured launch: over a table of stub functions, beside the stubs called as bare as can
- * be.  Processor time, medians of some rounds. */
+ * event's record, for a captured launch, for a product with the arguments of the launch before and for a launch with as
+ * many bytes of arguments: over a table of stub functions, beside the stubs called as bare as can be.  Processor time,
+ * medians of some rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cujit/cujit.h>
+#include <cujit/kernels.h>
 
 #include "bench/judge.h"
 #include "tests/stub_driver.h"
@@ -53,9 +54,11 @@ typedef struct bench {
     cj_module *mod;
     cj_prepared *p;
     cj_stream *s;
-    cj_kernel *k;
+    cj_kernel *k, *many;
     cj_event *e;
     cj_dptr d;
+    cj_gemm *g;
+    cj_gemm_args product;
 } bench;
 
 static void our_launches(const bench *b, unsigned n)
@@ -118,6 +121,20 @@ static void our_captures(const bench *b, unsigned n)
     }
 }
 
+static void our_products(const bench *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) cj_gemm_launch(b->s, b->g, &b->product);
+}
+
+/* The parameters of a product on path wgmma. */
+static void our_long_launches(const bench *b, unsigned n)
+{
+    static const cj_tensor_map map;
+    for (unsigned i = 0; i < n; i++)
+        cj_launch(b->s, b->many, cj_grid(1, 256), b->d, 64, 1, b->d, 1, 64, b->d, 64, 1, 64u, 64u, 64u, 1u, 0, 0, 0,
+                  cj_arg_tensor_map(&map), cj_arg_tensor_map(&map), cj_arg_tensor_map(&map), i);
+}
+
 static const struct row {
     const char *name;
     void (*ours)(const bench *, unsigned), (*bare)(const bench *, unsigned);
@@ -127,6 +144,8 @@ static const struct row {
     { "prepared", our_prepared, bare_prepared },
     { "record", our_records, bare_records },
     { "capture", our_captures, bare_launches },
+    { "product", our_products, bare_launches },
+    { "long_launch", our_long_launches, bare_launches },
 };
 
 static void measure(const bench *b, const struct row *row)
@@ -148,21 +167,34 @@ int main(void)
 {
     static const char text[] =
         ".version 8.0\n.target sm_80\n.address_size 64\n"
-        ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
+        ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n"
+        ".visible .entry many(.param .u64 .ptr a, .param .s64 a1, .param .s64 a2, .param .u64 .ptr b,\n"
+        " .param .s64 b1, .param .s64 b2, .param .u64 .ptr c,\n"
+        " .param .s64 c1, .param .s64 c2, .param .u32 m, .param .u32 n,\n"
+        " .param .u32 k, .param .u32 z, .param .s64 z1, .param .s64 z2, .param .s64 z3,\n"
+        " .param .align 64 .b8 ma[128], .param .align 64 .b8 mb[128], .param .align 64 .b8 mc[128],\n"
+        " .param .u32 i)\n{\n ret;\n}\n";
     cj_driver *drv = cj_driver_open_resolver(quick_symbol, NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_module *mod = cj_module_load_text(dev, text, NULL);
     bench b = { .s = cj_stream_create(dev, NULL), .k = cj_module_kernel(mod, "k"), .e = cj_event_create(dev, NULL) };
     b.mod = mod;
+    b.many = cj_module_kernel(mod, "many");
     b.d = cj_alloc(b.s, 4096);
     b.p = cj_prepare(b.k, cj_grid(1, 256), b.d, b.d, 2.0f, 1u);
+    b.g = cj_gemm_create(dev, CJ_GEMM(.type = CJ_BF16, .path = CJ_GEMM_WGMMA, .m = 64, .n = 64, .k = 64));
+    b.product = (cj_gemm_args){ .a = { b.d, 0, 0 }, .b = { b.d, 0, 0 }, .out = { b.d, 0, 0 }, .m = 64, .n = 64 };
+    b.product.k = 64;
     recorded = 0; /* cj_alloc records too */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) measure(&b, &rows[i]);
     cj_status st = cj_stream_sync(b.s);
-    if (st != CJ_OK || launched != 8ul * ROUNDS * CALLS || recorded != 2ul * ROUNDS * CALLS) {
+    if (st == CJ_OK) st = cj_error_of(b.g)->status;
+    if (st != CJ_OK || launched != 12ul * ROUNDS * CALLS || recorded != 2ul * ROUNDS * CALLS) {
         fprintf(stderr, "launch: %s\n", st != CJ_OK ? cj_error_of(b.s)->message : "calls were lost");
         return 1;
     }
+    cj_gemm_free(b.g);
+    cj_kernel_free(b.many);
     cj_prepared_free(b.p);
     cj_free(dev, b.d);
     cj_kernel_free(b.k);

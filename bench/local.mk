@@ -3,13 +3,13 @@
 bench_programs =
 bench_programs += %D%/driver %D%/host
 driver_bench_sources = %D%/driver_bench.c %D%/driver_bench.h %D%/driver_cold.c %D%/driver_compile.c %D%/driver_hits.c \
-	%D%/judge.c %D%/judge.h
+	%D%/driver_objects.c %D%/driver_products.c %D%/judge.c %D%/judge.h
 bench_driver_SOURCES = $(driver_bench_sources)
 bench_driver_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"' -DBENCH_NAME='"driver"' -DBENCH_KIND='"cuda"'
-bench_driver_LDADD = $(libcujit)
+bench_driver_LDADD = $(libcujit_kernels)
 bench_host_SOURCES = $(driver_bench_sources)
 bench_host_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"' -DBENCH_NAME='"host"' -DBENCH_KIND='"sim"'
-bench_host_LDADD = $(libcujit)
+bench_host_LDADD = $(libcujit_kernels)
 bench_programs += %D%/emit
 bench_programs += %D%/kernels
 bench_kernels_SOURCES = %D%/kernels.c %D%/kernels_cases.c %D%/kernels_cases.h %D%/judge.c %D%/judge.h
@@ -18,7 +18,7 @@ bench_kernels_LDADD = $(libcujit_kernels)
 EXTRA_DIST += %D%/kernels_torch.py
 bench_programs += %D%/launch
 bench_launch_SOURCES = %D%/launch.c %D%/judge.c %D%/judge.h tests/stub_driver.h
-bench_launch_LDADD = $(libcujit)
+bench_launch_LDADD = $(libcujit_kernels)
 bench_programs += %D%/load
 bench_load_SOURCES = %D%/load.c tests/sim/long_texts.h
 bench_load_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_SAMPLES='"$(abs_top_srcdir)/tests/ptx/samples"'

@@ -16,13 +16,15 @@ static CUresult stub_answer(const char *name, void *const *out)
     else if (!strcmp(name, "cuDeviceGetCount")) *(int *)out[0] = 1;
     else if (!strcmp(name, "cuDeviceGetName")) strcpy(out[0], "stub");
     else if (!strcmp(name, "cuDeviceGetAttribute"))
-        *(int *)out[0] = out[1] == (void *)75 ? 9 : out[1] == (void *)76 ? 0 : 1024; /* sm_90 */
+        *(int *)out[0] = out[1] == (void *)75 ? 9 : out[1] == (void *)76 ? 0 /* sm_90 */
+                         : out[1] == (void *)97 ? 232448 /* bytes of shared memory of a block */ : 1024;
     else if (!strcmp(name, "cuFuncGetAttribute")) *(int *)out[0] = out[1] ? 0 : 1024;
     else if (!strcmp(name, "cuCtxGetCurrent") || !strcmp(name, "cuDevicePrimaryCtxRetain") ||
              !strcmp(name, "cuModuleLoadDataEx") || !strcmp(name, "cuModuleGetFunction") ||
              !strcmp(name, "cuStreamCreateWithPriority") || !strcmp(name, "cuEventCreate") ||
              !strcmp(name, "cuMemAllocAsync"))
         *(void **)out[0] = stub_handle;
+    else if (!strcmp(name, "cuLinkComplete")) *(void **)out[1] = stub_handle, *(size_t *)out[2] = 64;
     else if (!strcmp(name, "cuStreamEndCapture")) *(void **)out[1] = stub_handle;
     else if (!strcmp(name, "cuPointerGetAttributes")) **(unsigned **)out[2] = CU_MEMORYTYPE_HOST; /* all is pinned */
     else if (!strcmp(name, "cuFuncGetParamInfo")) return CUDA_ERROR_NOT_SUPPORTED;

@@ -35,7 +35,8 @@
  * Each launch can fail with these, left in `s`:
  *   CJ_EHANDLE: the object is of another type
  *   CJ_EINVAL: `args` is NULL, memory is missing or not aligned to its elements, or given for what
- *     the options do not have, a size is beyond the largest grid, or the workspace is too small
+ *     the options do not have, a size is beyond the largest grid, several results are in one place,
+ *     or the workspace is too small
  *   the errors of cj_launch_n
  * Each _ptx fails as cj_ptx_print does.
  */

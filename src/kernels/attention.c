@@ -220,8 +220,8 @@ static bool heads_checked(cj_stream *s, cj_heads *h, const char *name, uint64_t 
                           uint64_t heads, uint32_t dim, size_t size, const char *call)
 {
     if (!h->head) h->head = dim;
-    if (!h->token) h->token = (int64_t)heads * h->head;
-    if (!h->batch) h->batch = (int64_t)tokens * h->token;
+    if (!h->token) h->token = (int64_t)(heads * (uint64_t)h->head);
+    if (!h->batch) h->batch = (int64_t)(tokens * (uint64_t)h->token);
     if (!tokens) return true;
     if (!h->data.addr) return cjk_fail(s, CJ_EINVAL, call, "%s has no memory", name), false;
     if (h->data.addr % size)
@@ -232,6 +232,22 @@ static bool heads_checked(cj_stream *s, cj_heads *h, const char *name, uint64_t 
         return cjk_fail(s, CJ_EINVAL, call, "%s: tokens, heads and sequences %lld, %lld and %lld elements apart are "
                         "beyond any memory", name, (long long)h->token, (long long)h->head, (long long)h->batch),
                false;
+    return true;
+}
+
+/* Whether no two elements of what is written are in one place.  `batches`: 1 where offsets say where sequences begin. */
+static bool heads_apart(cj_stream *s, const cj_heads *h, const char *name, uint64_t batches, uint64_t tokens,
+                        uint64_t heads, uint32_t dim, const char *call)
+{
+    const struct { int64_t by; uint64_t n; } index[] = {
+        { h->batch, batches }, { h->token, tokens }, { h->head, heads }, { 1, dim },
+    };
+    for (int i = 0; i < 4 && tokens; i++)
+        for (int k = i + 1; k < 4; k++)
+            if (cjk_places_meet(index[i].by, index[i].n, index[k].by, index[k].n))
+                return cjk_fail(s, CJ_EINVAL, call, "%s: sequences, tokens and heads of %u elements, %lld, %lld and "
+                                "%lld elements apart, have several elements in one place", name, dim,
+                                (long long)h->batch, (long long)h->token, (long long)h->head), false;
     return true;
 }
 
@@ -344,6 +360,8 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
         if (!heads_checked(s, h, rows[i].name, a.batches, rows[i].tokens, rows[i].heads, rows[i].lse ? 1 : x->o.dim,
                            rows[i].lse ? 4 : size, call)) return CJ_EINVAL;
         if (rows[i].offsets.addr) h->batch = 0; /* the offsets say where a sequence begins */
+        if (i >= 3 && !heads_apart(s, h, rows[i].name, rows[i].offsets.addr ? 1 : a.batches, rows[i].tokens,
+                                   rows[i].heads, rows[i].lse ? 1 : x->o.dim, call)) return CJ_EINVAL;
         arg[n++] = cj_arg_ptr(h->data);
         arg[n++] = cj_arg_i(h->token);
         arg[n++] = cj_arg_i(h->head);

@@ -166,19 +166,30 @@ void cjk_end(void *object, cjk_code *c, const char *const *names, size_t n, cj_k
 
 enum { LOADERS = 8 };
 
-typedef struct loads { cj_kernel_cache *cache; cjk_module_part *part; size_t n; atomic_size_t next; } loads;
+typedef struct loads {
+    cj_kernel_cache *cache;
+    cjk_module_part *part;
+    size_t n;
+    cjk_part_writer *write;
+    const void *data;
+    atomic_size_t next;
+} loads;
 
 static void *load_parts(void *all)
 {
     loads *l = all;
-    for (size_t i; (i = atomic_fetch_add(&l->next, 1)) < l->n;)
-        l->part[i].kernel = cj_kernel_cache_load(l->cache, l->part[i].m, l->part[i].name, NULL);
+    for (size_t i; (i = atomic_fetch_add(&l->next, 1)) < l->n;) {
+        cjk_module_part *part = &l->part[i];
+        if (l->write) l->write(l->data, i, part->m);
+        if (cj_error_of(part->m)->status == CJ_OK)
+            part->kernel = cj_kernel_cache_load(l->cache, part->m, part->name, NULL);
+    }
     return NULL;
 }
 
-void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n)
+void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n, cjk_part_writer *write, const void *data)
 {
-    loads l = { .cache = cache, .part = part, .n = n };
+    loads l = { .cache = cache, .part = part, .n = n, .write = write, .data = data };
     pthread_t helper[LOADERS - 1];
     size_t helpers = 0;
     while (helpers < LOADERS - 1 && helpers + 1 < n && !pthread_create(&helper[helpers], NULL, load_parts, &l))

@@ -9,7 +9,7 @@
 static void gemm_release(void *data)
 {
     cjk_gemm *g = data;
-    pthread_mutex_destroy(&g->maps.lock);
+    pthread_mutex_destroy(&g->launches.lock);
     cjk_release(data);
 }
 
@@ -86,10 +86,9 @@ static cj_status gemm_check(void *x, cjk_gemm *g, const char *call)
 }
 
 /* Writes variant `i` into `m`. */
-static void write_variant(cj_ptx *m, const cjk_gemm *g, uint32_t i)
+static void write_variant(cj_ptx *m, const cjk_gemm *g, size_t i, cj_fn *epilogue)
 {
     char name[CJK_GEMM_NAME];
-    cj_fn *epilogue = g->o.function ? cj_ptx_find(m, g->o.function) : NULL;
     cjk_gemm_name(&g->v[i], name);
     if (g->v[i].path == CJ_GEMM_WGMMA) cjk_gemm_write_wgmma(m, name, g, &g->v[i], epilogue);
     else if (g->v[i].path == CJ_GEMM_MMA) cjk_gemm_write_mma(m, name, g, &g->v[i], epilogue);
@@ -108,38 +107,37 @@ static bool epilogue_fits(void *x, const cjk_gemm *g, cj_ptx *m, const char *cal
     return cjk_function_fits(x, &code, g->o.function, wants, call);
 }
 
-/* The kernels of a path, each in a module of its own, and all of them in the one that is printed.  `last`: there is no
- * other path.  Else a failure of the compiler, which may be older than the instructions, is not recorded. */
+static void write_part(const void *data, size_t i, cj_ptx *m)
+{
+    const cjk_gemm *g = data;
+    write_variant(m, g, i, g->o.function ? cj_ptx_find(m, g->o.function) : NULL);
+}
+
+/* The kernels of a path, each in a module of its own.  `last`: there is no other path.  Else a failure of the compiler,
+ * which may be older than the instructions, is not recorded. */
 static bool make_path(void *x, cjk_gemm *g, int path, bool last, cj_kernel_cache *cache, const char *call)
 {
     cjk_module_part part[CJK_KERNELS];
     char name[CJK_KERNELS][CJK_GEMM_NAME];
-    cj_ptx *all = cj_ptx_clone(g->code.m);
     cj_status st = CJ_OK;
     cjk_gemm_list(g, path);
     for (uint32_t i = 0; i < g->variants; i++) {
         cjk_gemm_name(&g->v[i], name[i]);
         part[i] = (cjk_module_part){ .m = cj_ptx_clone(g->code.m), .name = name[i] };
-        write_variant(part[i].m, g, i);
-        write_variant(all, g, i);
+    }
+    cjk_load_parts(cache, part, g->variants, write_part, g);
+    for (uint32_t i = 0; i < g->variants; i++) {
         if (st == CJ_OK && !epilogue_fits(x, g, part[i].m, call)) st = cj_error_of(x)->status;
         if (st == CJ_OK) st = cj_object_fail_from(x, part[i].m, call);
     }
-    if (st == CJ_OK) st = cj_object_fail_from(x, all, call);
-    if (st == CJ_OK) cjk_load_parts(cache, part, g->variants);
     for (uint32_t i = 0; i < g->variants; i++) {
         g->code.k[i] = part[i].kernel;
         if (st == CJ_OK && part[i].kernel)
             st = last ? cj_object_fail_from(x, part[i].kernel, call) : cj_error_of(part[i].kernel)->status;
         cj_ptx_free(part[i].m);
     }
-    if (st == CJ_OK) {
-        cj_ptx_free(g->code.m);
-        g->code.m = all;
-        return true;
-    }
+    if (st == CJ_OK) return true;
     for (uint32_t i = 0; i < g->variants; i++) cj_kernel_free(g->code.k[i]), g->code.k[i] = NULL;
-    cj_ptx_free(all);
     return false;
 }
 
@@ -202,7 +200,8 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
     int path[4];
     cj_device_info d = { .size = sizeof d };
     if (!cjk_begin(x, &g->code, dev, g->o.module, call)) return;
-    if (g->o.function && cj_object_fail_from(x, cj_ptx_find(g->code.m, g->o.function), call) != CJ_OK) return;
+    if (g->o.function) g->epilogue = cj_ptx_find(g->code.m, g->o.function);
+    if (g->o.function && cj_object_fail_from(x, g->epilogue, call) != CJ_OK) return;
     if (cj_device_get_info(dev, &d) != CJ_OK) {
         cj_object_fail_from(x, dev, call);
         return;
@@ -227,7 +226,7 @@ cj_gemm *cj_gemm_create(cj_device *dev, const cj_gemm_opts *opts)
     void *x = cj_object_create(&gemm_type, call);
     cjk_gemm *g = cj_object_data(x, &gemm_type, NULL, call);
     if (!g) return x;
-    pthread_mutex_init(&g->maps.lock, NULL);
+    pthread_mutex_init(&g->launches.lock, NULL);
     if (cjk_options(x, call, &g->o, sizeof g->o, opts) && gemm_check(x, g, call) == CJ_OK) gemm_make(x, g, dev, call);
     if (cj_error_of(x)->status != CJ_OK) cjk_failed(x);
     g->o.module = NULL, g->o.function = NULL, g->o.cache = NULL, g->o.user_types = NULL;
@@ -279,10 +278,11 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
     return CJ_OK;
 }
 
-/* Adds the tensor maps to the arguments, and enqueues. */
-static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, const cjk_gemm_choice *choice,
-                                cj_arg *arg, size_t n, const char *call)
+/* Adds the tensor maps to the arguments, and the dimensions. */
+static cj_status add_maps(cj_stream *s, const cjk_gemm *g, const cjk_gemm_choice *choice, cjk_gemm_ready *l,
+                          const char *call)
 {
+    cjk_map_key *key = &l->key;
     const cjk_gemm_variant *v = &g->v[key->variant];
     uint64_t m = key->x[CJK_GEMM_A].outer, columns = key->x[CJK_GEMM_B].outer, batches = key->batches;
     uint32_t tiles = (uint32_t)(cjk_pieces(m, v->rows) * cjk_pieces(columns, v->columns));
@@ -290,14 +290,18 @@ static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, con
     bool loops = v->path == CJ_GEMM_SCALAR && !cjk_gemm_is_large(v); /* over batches */
     uint32_t behind = loops ? 1 : (uint32_t)cjk_pieces(batches, beside);
     cj_dims dims = cj_grid3(tiles, beside, behind, v->threads, 1, 1);
-    cj_tensor_map map[3];
+    l->maps = 0;
     if (cjk_gemm_maps_tiles(v)) {
         bool takes_out = v->path == CJ_GEMM_WGMMA && g->by_map;
         key->by_map = choice->by_map;
-        cj_status st = cjk_gemm_maps_of(s, g, key, map, call);
-        if (st != CJ_OK) return st;
-        for (int i = 0; i < (takes_out ? 3 : 2); i++) arg[n++] = cj_arg_tensor_map(&map[i]);
-        if (takes_out) arg[n++] = cj_arg_u(choice->by_map);
+        l->first_map = l->count;
+        l->maps = takes_out ? 3 : 2;
+        for (uint32_t i = 0; i < l->maps; i++) {
+            cj_status st = cjk_gemm_map_of(s, g, key, (int)i, &l->map[i], call);
+            if (st != CJ_OK) return st;
+            l->arg[l->count++] = cj_arg_tensor_map(&l->map[i]);
+        }
+        if (takes_out) l->arg[l->count++] = cj_arg_u(choice->by_map);
         uint64_t all = tiles * batches, resident = (uint64_t)g->multiprocessors * (v->blocks ? v->blocks : 1);
         dims = cj_grid3((uint32_t)(all < resident ? all : resident), 1, 1, v->threads, 1, 1);
         if (v->split)
@@ -305,69 +309,136 @@ static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, con
                             (uint32_t)cjk_pieces(m, v->rows), (uint32_t)batches, v->threads, 1, 1);
         for (int i = 0; i < 3 && choice->blocks > 1; i++) dims.cluster[i] = i ? 1 : choice->blocks;
     }
-    dims = cj_dims_shared(dims, v->shared);
-    return cj_launch_n(s, g->code.k[key->variant], &dims, arg, n);
+    l->dims = cj_dims_shared(dims, v->shared);
+    return CJ_OK;
+}
+
+/* Puts in what may differ in launches that are alike: addresses, alpha and beta, the user's arguments.  Returns how
+ * many arguments there are before the tensor maps; 0: the failure is left in `s`. */
+static uint32_t put_gemm_values(cj_stream *s, const cjk_gemm *g, const cj_gemm_args *args, cj_arg *arg,
+                                const char *call)
+{
+    uint32_t n = g->o.scaled ? CJK_ARG_SCALED : CJK_ARG_UNSCALED;
+    arg[CJK_ARG_A] = cj_arg_ptr(args->a.data);
+    arg[CJK_ARG_B] = cj_arg_ptr(args->b.data);
+    arg[CJK_ARG_OUT] = cj_arg_ptr(args->out.data);
+    if (g->o.scaled) {
+        const double factor[] = { args->alpha, args->beta };
+        arg[CJK_ARG_MORE] = cj_arg_ptr(args->beta != 0 ? args->c.data : (cj_dptr){ 0 });
+        for (int i = 0; i < 2; i++)
+            if (!scalar_arg(g->wide, factor[i], &arg[CJK_ARG_ALPHA + i])) {
+                cjk_fail(s, CJ_EINVAL, call, "%s is %g, which %s does not have", i ? "beta" : "alpha", factor[i],
+                         cjk_type_name(g->wide));
+                return 0;
+            }
+    }
+    if (g->o.bias) arg[n++] = cj_arg_ptr(args->bias);
+    for (size_t i = 0; i < args->user_count; i++) arg[n++] = args->user[i];
+    return n;
+}
+
+/* Checks the arguments, and makes of them what is enqueued. */
+static cj_status make_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args, cjk_gemm_ready *l, const char *call)
+{
+    cjk_matrix a, b, c = { { 0 }, 0, 0 }, out;
+    cj_arg *arg = l->arg;
+    uint64_t tiles = 0;
+    l->count = 0;
+    cj_status st = check_sizes(s, g, args, &tiles, call);
+    if (st != CJ_OK) return st;
+    if (!cjk_matrix_of(s, &args->a, args->m, args->k, cjk_size(g->type[CJK_GEMM_A]), "a", &a, call)) return CJ_EINVAL;
+    if (!cjk_matrix_of(s, &args->b, args->k, args->n, cjk_size(g->type[CJK_GEMM_B]), "b", &b, call)) return CJ_EINVAL;
+    if (!cjk_results_of(s, &args->out, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), &out, call)) return CJ_EINVAL;
+    uint64_t many = args->batches && tiles ? args->batches : 1;
+    if (cjk_places_meet(args->out_batch, many, out.stride, args->m) ||
+        cjk_places_meet(args->out_batch, many, out.step, args->n))
+        return cjk_fail(s, CJ_EINVAL, call, "out: batches %lld elements apart have elements in one place, with a stride "
+                        "of %lld and a step of %lld", (long long)args->out_batch, (long long)out.stride,
+                        (long long)out.step);
+    bool reads_c = g->o.scaled && args->beta != 0;
+    if (reads_c && !cjk_matrix_of(s, &args->c, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "c", &c, call))
+        return CJ_EINVAL;
+    if (!tiles) return CJ_OK;
+    uint32_t batches = args->batches ? (uint32_t)args->batches : 1;
+    const struct { const cjk_matrix *x; int at; } four[] = {
+        { &a, CJK_ARG_A }, { &b, CJK_ARG_B }, { &out, CJK_ARG_OUT }, { &c, CJK_ARG_MORE },
+    };
+    for (int i = 0; i < (g->o.scaled ? 4 : 3); i++) {
+        arg[four[i].at + 1] = cj_arg_i(four[i].x->stride);
+        arg[four[i].at + 2] = cj_arg_i(four[i].x->step);
+    }
+    if (g->o.scaled) arg[CJK_ARG_MORE + 3] = cj_arg_i(args->c_batch);
+    const uint64_t sizes[] = { args->m, args->n, args->k, batches };
+    for (int i = 0; i < 4; i++) arg[CJK_ARG_SIZES + i] = cj_arg_u(sizes[i]);
+    const int64_t strides[] = { args->a_batch, args->b_batch, args->out_batch };
+    for (int i = 0; i < 3; i++) arg[CJK_ARG_BATCHES + i] = cj_arg_i(strides[i]);
+    cjk_map_key *key = &l->key;
+    bool more = batches > 1;
+    key->batches = batches, key->by_map = 0;
+    key->x[CJK_GEMM_A] = (cjk_gemm_operand){ a.data, args->m, args->k, a.stride, a.step, more ? args->a_batch : 0 };
+    key->x[CJK_GEMM_B] = (cjk_gemm_operand){ b.data, args->n, args->k, b.step, b.stride, more ? args->b_batch : 0 };
+    key->x[CJK_GEMM_OUT] =
+        (cjk_gemm_operand){ out.data, args->m, args->n, out.stride, out.step, more ? args->out_batch : 0 };
+    const char *why = "";
+    const cjk_gemm_choice choice = cjk_gemm_choose(g, key->x, batches, &why);
+    uint32_t n = put_gemm_values(s, g, args, arg, call);
+    if (!n) return CJ_EINVAL;
+    if (choice.variant >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
+    key->variant = choice.variant;
+    l->count = n;
+    return add_maps(s, g, &choice, l, call);
+}
+
+/* Makes `l`, a launch like it, into the one with these arguments. */
+static cj_status change_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args, cjk_gemm_ready *l, const char *call)
+{
+    const cj_dptr data[] = { args->a.data, args->b.data, args->out.data };
+    if (!put_gemm_values(s, g, args, l->arg, call)) return CJ_EINVAL;
+    for (int i = 0; i < 3; i++) {
+        bool moved = l->key.x[i].data.addr != data[i].addr;
+        l->key.x[i].data = data[i];
+        if (i >= (int)l->maps) continue;
+        cj_status st = moved ? cjk_gemm_map_of(s, g, &l->key, i, &l->map[i], call) : CJ_OK;
+        if (st != CJ_OK) return st;
+        l->arg[l->first_map + (uint32_t)i] = cj_arg_tensor_map(&l->map[i]);
+    }
+    return CJ_OK;
+}
+
+/* Enqueues a launch whose arguments' bytes are known to be what the kernel reads. */
+static cj_status launch_known(cj_stream *s, const cjk_gemm *g, cjk_gemm_ready *l)
+{
+    void *at[CJK_GEMM_ARGS];
+    for (uint32_t i = 0; i < l->count; i++) at[i] = &l->arg[i].v;
+    for (uint32_t i = 0; i < l->maps; i++) at[l->first_map + i] = &l->map[i];
+    return cj_launch_raw(s, g->code.k[l->key.variant], &l->dims, at);
 }
 
 cj_status cj_gemm_launch(cj_stream *s, cj_gemm *object, const cj_gemm_args *args)
 {
     static const char call[] = "cj_gemm_launch";
     cjk_gemm *g = cj_object_data(object, &gemm_type, s, call);
-    cjk_matrix a, b, c = { { 0 }, 0, 0 }, out;
-    cj_arg arg[32 + CJK_GEMM_USER];
-    size_t n = 0;
-    uint64_t tiles = 0;
+    cjk_gemm_ready l;
     if (!g) return cj_error_last()->status;
     if (!args) return cjk_fail(s, CJ_EINVAL, call, "the arguments are NULL");
-    cj_status st = check_sizes(s, g, args, &tiles, call);
-    if (st != CJ_OK) return st;
-    if (!cjk_matrix_of(s, &args->a, args->m, args->k, cjk_size(g->type[CJK_GEMM_A]), "a", &a, call)) return CJ_EINVAL;
-    if (!cjk_matrix_of(s, &args->b, args->k, args->n, cjk_size(g->type[CJK_GEMM_B]), "b", &b, call)) return CJ_EINVAL;
-    if (!cjk_results_of(s, &args->out, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), &out, call)) return CJ_EINVAL;
-    bool reads_c = g->o.scaled && args->beta != 0;
-    if (reads_c && !cjk_matrix_of(s, &args->c, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "c", &c, call))
-        return CJ_EINVAL;
-    if (!tiles) return CJ_OK;
-    uint32_t batches = args->batches ? (uint32_t)args->batches : 1;
-    const cjk_matrix *const three[] = { &a, &b, &out };
-    for (int i = 0; i < 3; i++) {
-        arg[n++] = cj_arg_ptr(three[i]->data);
-        arg[n++] = cj_arg_i(three[i]->stride);
-        arg[n++] = cj_arg_i(three[i]->step);
-    }
-    const uint64_t sizes[] = { args->m, args->n, args->k, batches };
-    for (int i = 0; i < 4; i++) arg[n++] = cj_arg_u(sizes[i]);
-    const int64_t strides[] = { args->a_batch, args->b_batch, args->out_batch };
-    for (int i = 0; i < 3; i++) arg[n++] = cj_arg_i(strides[i]);
-    if (g->o.scaled) {
-        arg[n++] = cj_arg_ptr(c.data);
-        arg[n++] = cj_arg_i(c.stride);
-        arg[n++] = cj_arg_i(c.step);
-        arg[n++] = cj_arg_i(args->c_batch);
-        const double factor[] = { args->alpha, args->beta };
-        for (int i = 0; i < 2; i++)
-            if (!scalar_arg(g->wide, factor[i], &arg[n++]))
-                return cjk_fail(s, CJ_EINVAL, call, "%s is %g, which %s does not have", i ? "beta" : "alpha", factor[i],
-                                cjk_type_name(g->wide));
-    }
-    if (g->o.bias) arg[n++] = cj_arg_ptr(args->bias);
-    for (size_t i = 0; i < args->user_count; i++) arg[n++] = args->user[i];
-    cjk_map_key key = { .batches = batches };
-    bool more = batches > 1;
-    key.x[CJK_GEMM_A] = (cjk_gemm_operand){ a.data, args->m, args->k, a.stride, a.step, more ? args->a_batch : 0 };
-    key.x[CJK_GEMM_B] = (cjk_gemm_operand){ b.data, args->n, args->k, b.step, b.stride, more ? args->b_batch : 0 };
-    key.x[CJK_GEMM_OUT] =
-        (cjk_gemm_operand){ out.data, args->m, args->n, out.stride, out.step, more ? args->out_batch : 0 };
-    const char *why = "";
-    const cjk_gemm_choice choice = cjk_gemm_choose(g, key.x, batches, &why);
-    if (choice.variant >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
-    key.variant = choice.variant;
-    return launch_variant(s, g, &key, &choice, arg, n, call);
+    cjk_known known = cjk_gemm_recall(g, args, &l);
+    if (known == CJK_KNOWN_SAME) return launch_known(s, g, &l);
+    cj_status st = known ? change_ready(s, g, args, &l, call) : make_ready(s, g, args, &l, call);
+    if (st != CJ_OK || !l.count) return st;
+    st = known && !g->user ? launch_known(s, g, &l)
+                           : cj_launch_n(s, g->code.k[l.key.variant], &l.dims, l.arg, l.count);
+    if (st == CJ_OK) cjk_gemm_note(g, args, &l);
+    return st;
 }
 
-cj_status cj_gemm_ptx(cj_gemm *g, unsigned flags, const char **text, size_t *bytes)
+/* Text is seldom printed: the kernels are compiled from modules of their own. */
+cj_status cj_gemm_ptx(cj_gemm *object, unsigned flags, const char **text, size_t *bytes)
 {
-    return cjk_print(g, &gemm_type, flags, text, bytes, "cj_gemm_ptx");
+    static const char call[] = "cj_gemm_ptx";
+    cjk_gemm *g = cj_object_data(object, &gemm_type, NULL, call);
+    for (uint32_t i = 0; g && !g->printed && i < g->variants; i++) write_variant(g->code.m, g, i, g->epilogue);
+    if (g) g->printed = true;
+    return cjk_print(object, &gemm_type, flags, text, bytes, call);
 }
 
 void cj_gemm_free(cj_gemm *g) { cj_object_free(g, &gemm_type, "cj_gemm_free"); }

@@ -61,14 +61,31 @@ typedef struct cjk_map_key {
     uint32_t variant, by_map;
 } cjk_map_key;
 
-/* The maps of the latest launches. */
-enum { CJK_MAPS = 8 };
-typedef struct cjk_maps {
+/* Where a kernel's arguments begin: three for A, B and the result, sizes and distances of batches; if the launch is
+ * scaled, four for C, alpha and beta; the bias; the user's; the tensor maps. */
+enum {
+    CJK_ARG_A = 0, CJK_ARG_B = 3, CJK_ARG_OUT = 6, CJK_ARG_SIZES = 9, CJK_ARG_BATCHES = 13, CJK_ARG_MORE = 16,
+    CJK_ARG_ALPHA = CJK_ARG_MORE + 4, CJK_ARG_UNSCALED = CJK_ARG_MORE, CJK_ARG_SCALED = CJK_ARG_ALPHA + 2,
+    CJK_GEMM_ARGS = 32 + CJK_GEMM_USER
+};
+
+/* A launch whose arguments are checked: what is enqueued. */
+typedef struct cjk_gemm_ready {
+    uint32_t count;            /* of arguments; 0: nothing is to be computed */
+    uint32_t maps, first_map;  /* tensor maps, and the argument that is the first of them */
+    cj_dims dims;
+    cjk_map_key key;           /* .variant is that of the kernel */
+    cj_arg arg[CJK_GEMM_ARGS];
+    cj_tensor_map map[3];
+} cjk_gemm_ready;
+
+/* The latest launches.  One with the same memory is in the same place. */
+enum { CJK_LAUNCHES = 8 };
+typedef struct cjk_launches {
     pthread_mutex_t lock;
-    uint32_t count, next;
-    cjk_map_key key[CJK_MAPS];
-    cj_tensor_map map[CJK_MAPS][3];
-} cjk_maps;
+    uint32_t latest;
+    struct cjk_launch { cj_gemm_args args; cj_arg user[CJK_GEMM_USER]; cjk_gemm_ready ready; } each[CJK_LAUNCHES];
+} cjk_launches;
 
 typedef struct cjk_gemm {
     cjk_code code;
@@ -76,12 +93,14 @@ typedef struct cjk_gemm {
     cj_type type[3], wide;     /* of A, B and the result */
     cj_mma_type mma[2];        /* of A and B, for tensor cores */
     uint32_t user;             /* parameters of the user's function behind its own four */
+    cj_fn *epilogue;           /* that function, in code.m; NULL: none */
+    bool printed;              /* code.m has the kernels; else only the user's functions */
     uint32_t multiprocessors;
     uint32_t clusters[CJK_SPLIT_SIZES]; /* of 1, 2, 4, 8 blocks with a tile of a split variant: how many run at once */
     bool by_map;               /* path wgmma can store results by a tensor map: nothing is fused, the type is its own */
     uint32_t variants;         /* the kernel of variant i is code.k[i] */
     cjk_gemm_variant v[CJK_KERNELS];
-    cjk_maps maps;
+    cjk_launches launches;
 } cjk_gemm;
 
 /* -- Variants (gemm_variants.c) ------------------------------------------------------------------------------------ */
@@ -100,8 +119,23 @@ typedef struct cjk_gemm_choice { uint32_t variant, blocks; bool by_map; } cjk_ge
 /* .variant is CJK_KERNELS: there is none, and `why` says what path wgmma wants of which operand. */
 cjk_gemm_choice cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const char **why);
 
-/* The tensor maps of a launch of path wgmma (gemm_maps.c). */
-cj_status cjk_gemm_maps_of(cj_stream *s, cjk_gemm *g, const cjk_map_key *key, cj_tensor_map map[3], const char *call);
+/* The tensor map of operand `i` of a launch: A, B or the result (gemm_maps.c). */
+cj_status cjk_gemm_map_of(cj_stream *s, const cjk_gemm *g, const cjk_map_key *key, int i, cj_tensor_map *map,
+                          const char *call);
+
+/* -- The latest launches (gemm_launches.c) ------------------------------------------------------------------------- */
+
+typedef enum cjk_known {
+    CJK_KNOWN_NOT,
+    CJK_KNOWN_LIKE, /* one like it, but for addresses, which are aligned alike, alpha, beta and the user's arguments */
+    CJK_KNOWN_SAME  /* one with the same arguments, whose kernel reads their bytes as they are */
+} cjk_known;
+
+/* Finds a launch with these arguments, or one like it. */
+cjk_known cjk_gemm_recall(cjk_gemm *g, const cj_gemm_args *args, cjk_gemm_ready *out);
+
+/* Notes what a launch with these arguments has enqueued. */
+void cjk_gemm_note(cjk_gemm *g, const cj_gemm_args *args, const cjk_gemm_ready *ready);
 
 static inline uint64_t cjk_pieces(uint64_t all, uint64_t each) { return (all + each - 1) / each; }
 

@@ -1,7 +1,4 @@
-/* The tensor maps of paths wgmma and scalar: how the hardware finds tiles of A, B and the result.  Maps of launches
- * before are kept, so a launch with the same memory and sizes encodes nothing. */
-#include <string.h>
-
+/* The tensor maps of paths wgmma and scalar: how the hardware finds tiles of A, B and the result. */
 #include "kernels/gemm_core.h"
 
 enum { BOX_BYTES = 128, BOX_ROWS = 64 };
@@ -41,47 +38,24 @@ static int32_t map_type(const cjk_gemm *g, int i)
     }
 }
 
-static cj_status encode_all(cj_stream *s, const cjk_gemm *g, const cjk_map_key *key, cj_tensor_map map[3],
-                            const char *call)
+cj_status cjk_gemm_map_of(cj_stream *s, const cjk_gemm *g, const cjk_map_key *key, int i, cj_tensor_map *map,
+                          const char *call)
 {
     const cjk_gemm_variant *v = &g->v[key->variant];
-    for (int i = 0; i < 2; i++) {
-        cjk_gemm_operand x = key->x[i];
-        size_t size = cjk_size(g->type[i]);
-        uint32_t across = BOX_BYTES / (uint32_t)size, side = i == CJK_GEMM_A ? v->rows : v->columns, rows = side;
+    cjk_gemm_operand x = key->x[i];
+    size_t size = cjk_size(g->type[i]);
+    uint32_t across = BOX_BYTES / (uint32_t)size, rows = BOX_ROWS;
+    if (i != CJK_GEMM_OUT) {
+        uint32_t side = i == CJK_GEMM_A ? v->rows : v->columns;
+        rows = side;
         if (v->next[i] == CJK_OUTER_NEXT) {
             x = (cjk_gemm_operand){ x.data, x.k, x.outer, x.by_k, x.by_outer, x.by_batch };
             rows = across;
             if (v->path == CJ_GEMM_SCALAR) across = side; /* the whole tile, not a part that wgmma takes */
         }
-        cj_status st = encode(s, g->code.dev, map_type(g, i), size, &x, key->batches, across, rows, &map[i], call);
-        if (st != CJ_OK) return st;
+    } else if (!key->by_map) {
+        *map = (cj_tensor_map){ { 0 } };
+        return CJ_OK;
     }
-    memset(&map[CJK_GEMM_OUT], 0, sizeof *map);
-    if (!key->by_map) return CJ_OK;
-    size_t size = cjk_size(g->type[CJK_GEMM_OUT]);
-    return encode(s, g->code.dev, map_type(g, CJK_GEMM_OUT), size, &key->x[CJK_GEMM_OUT], key->batches,
-                  BOX_BYTES / (uint32_t)size, BOX_ROWS, &map[CJK_GEMM_OUT], call);
-}
-
-cj_status cjk_gemm_maps_of(cj_stream *s, cjk_gemm *g, const cjk_map_key *key, cj_tensor_map map[3], const char *call)
-{
-    cjk_maps *m = &g->maps;
-    bool found = false;
-    pthread_mutex_lock(&m->lock);
-    for (uint32_t i = 0; i < m->count && !found; i++) {
-        found = memcmp(&m->key[i], key, sizeof *key) == 0;
-        if (found) memcpy(map, m->map[i], sizeof m->map[i]);
-    }
-    pthread_mutex_unlock(&m->lock);
-    if (found) return CJ_OK;
-    cj_status st = encode_all(s, g, key, map, call);
-    if (st != CJ_OK) return st;
-    pthread_mutex_lock(&m->lock);
-    uint32_t at = m->next++ % CJK_MAPS;
-    m->key[at] = *key;
-    memcpy(m->map[at], map, sizeof m->map[at]);
-    if (m->count < CJK_MAPS) m->count++;
-    pthread_mutex_unlock(&m->lock);
-    return CJ_OK;
+    return encode(s, g->code.dev, map_type(g, i), size, &x, key->batches, across, rows, map, call);
 }

@@ -116,7 +116,7 @@ static bool make_kernels(void *x, cjk_gemv *g, const char *call)
         which[n++] = i;
     }
     if (cj_object_fail_from(x, g->code.m, call) == CJ_OK && cj_error_of(x)->status == CJ_OK && cache)
-        cjk_load_parts(cache, part, n);
+        cjk_load_parts(cache, part, n, NULL, NULL);
     for (unsigned i = 0; i < n; i++) {
         g->code.k[which[i]] = part[i].kernel;
         if (part[i].kernel && cj_error_of(x)->status == CJ_OK) cj_object_fail_from(x, part[i].kernel, call);

@@ -70,8 +70,10 @@ cj_kernel_cache *cjk_cache_begin(void *object, cjk_code *c, cj_kernel_cache *cac
 /* Kernels, each of a module of its own: the compiler takes them at once, on several threads. */
 typedef struct cjk_module_part { cj_ptx *m; const char *name; cj_kernel *kernel; } cjk_module_part;
 
-/* Loads them all.  The kernels are the caller's, failed ones too. */
-void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n);
+/* Loads them all.  The kernels are the caller's, failed ones too.  `write` writes part `i` into its module before, on
+ * the thread that loads it; a part whose module has failed then is not loaded.  NULL: they are written. */
+typedef void cjk_part_writer(const void *data, size_t i, cj_ptx *m);
+void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n, cjk_part_writer *write, const void *data);
 
 /* Marks the object of a constructor that has recorded a failure. */
 void cjk_failed(void *object);
@@ -109,7 +111,11 @@ typedef struct cjk_matrix { cj_dptr data; int64_t stride, step; } cjk_matrix;
 bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, const char *name,
                    cjk_matrix *out, const char *call);
 
-/* The same for rows that are written: no two elements may be in one place. */
+/* Whether two elements are in one place, of `na` that are `a` elements apart, each of them with `nb` that are `b`
+ * apart. */
+bool cjk_places_meet(int64_t a, uint64_t na, int64_t b, uint64_t nb);
+
+/* The same as cjk_matrix_of for rows that are written: no two elements may be in one place. */
 bool cjk_results_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, cjk_matrix *out,
                     const char *call);
 

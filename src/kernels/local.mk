@@ -19,6 +19,7 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/gemm_core.h \
 	%D%/gemm_end.c \
 	%D%/gemm_fma.c \
+	%D%/gemm_launches.c \
 	%D%/gemm_maps.c \
 	%D%/gemm_mma.c \
 	%D%/gemm_scalar.c \

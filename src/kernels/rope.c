@@ -151,9 +151,13 @@ cj_status cj_rope_launch(cj_stream *s, cj_rope *object, const cj_rope_args *a)
         !cjk_elements_at(s, a->cosines, 4, "cosines", call) || !cjk_elements_at(s, a->sines, 4, "sines", call) ||
         !cjk_option_at(s, r->o.positions, a->positions, 4, "positions", call)) return CJ_EINVAL;
     int64_t head = a->head_stride ? a->head_stride : r->o.dim;
-    int64_t token = a->token_stride ? a->token_stride : head * (int64_t)a->heads;
+    int64_t token = a->token_stride ? a->token_stride : (int64_t)((uint64_t)head * a->heads);
     int64_t out_head = a->out_head_stride ? a->out_head_stride : head;
     int64_t out_token = a->out_token_stride ? a->out_token_stride : token;
+    if (cjk_places_meet(out_token, a->tokens, out_head, a->heads) ||
+        cjk_places_meet(out_head, a->heads, 1, r->o.dim) || cjk_places_meet(out_token, a->tokens, 1, r->o.dim))
+        return cjk_fail(s, CJ_EINVAL, call, "out: tokens and heads of %u elements, %lld and %lld elements apart, have "
+                        "several elements in one place", r->o.dim, (long long)out_token, (long long)out_head);
     uint64_t places = a->x.addr | a->out.addr | a->cosines.addr | a->sines.addr;
     uint64_t strides = ((uint64_t)head | (uint64_t)token | (uint64_t)out_head | (uint64_t)out_token) * bytes;
     uint32_t pairs = r->vector && places % 16 == 0 && strides % 16 == 0 ? r->vector : 1;

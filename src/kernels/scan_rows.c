@@ -145,7 +145,7 @@ static void scan_make(void *x, cjk_scan *r, const char *call)
     cj_status st = cj_error_of(x)->status;
     if (st == CJ_OK) st = cj_object_fail_from(x, r->code.m, call);
     for (unsigned i = 0; i < count && st == CJ_OK; i++) st = cj_object_fail_from(x, part[i].m, call);
-    if (st == CJ_OK && cache) cjk_load_parts(cache, part, count);
+    if (st == CJ_OK && cache) cjk_load_parts(cache, part, count, NULL, NULL);
     for (unsigned i = 0; i < count; i++) {
         r->code.k[i] = part[i].kernel;
         if (part[i].kernel) cj_object_fail_from(x, part[i].kernel, call);

@@ -3,18 +3,16 @@
 
 #include "kernels/kernels_core.h"
 
-static const struct element { cj_type type, wide; uint8_t bytes; const char *name; } elements[] = {
-    { CJ_U8, CJ_U32, 1, "u8" },    { CJ_S8, CJ_S32, 1, "s8" },      { CJ_U16, CJ_U32, 2, "u16" },
-    { CJ_S16, CJ_S32, 2, "s16" },  { CJ_U32, CJ_U32, 4, "u32" },    { CJ_S32, CJ_S32, 4, "s32" },
-    { CJ_U64, CJ_U64, 8, "u64" },  { CJ_S64, CJ_S64, 8, "s64" },    { CJ_F16, CJ_F32, 2, "f16" },
-    { CJ_F32, CJ_F32, 4, "f32" },  { CJ_BF16, CJ_F32, 2, "bf16" },  { CJ_F64, CJ_F64, 8, "f64" },
+static const struct element { cj_type wide; uint8_t bytes; const char *name; } elements[CJ_TYPE_COUNT] = {
+    [CJ_U8] = { CJ_U32, 1, "u8" },    [CJ_S8] = { CJ_S32, 1, "s8" },    [CJ_U16] = { CJ_U32, 2, "u16" },
+    [CJ_S16] = { CJ_S32, 2, "s16" },  [CJ_U32] = { CJ_U32, 4, "u32" },  [CJ_S32] = { CJ_S32, 4, "s32" },
+    [CJ_U64] = { CJ_U64, 8, "u64" },  [CJ_S64] = { CJ_S64, 8, "s64" },  [CJ_F16] = { CJ_F32, 2, "f16" },
+    [CJ_F32] = { CJ_F32, 4, "f32" },  [CJ_BF16] = { CJ_F32, 2, "bf16" }, [CJ_F64] = { CJ_F64, 8, "f64" },
 };
 
 static const struct element *row_of_element(cj_type type)
 {
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-        if (elements[i].type == type) return &elements[i];
-    return NULL;
+    return (uint32_t)type < CJ_TYPE_COUNT && elements[type].bytes ? &elements[type] : NULL;
 }
 
 size_t cjk_size(cj_type type)

@@ -135,11 +135,33 @@ bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colum
     return true;
 }
 
+/* They meet where x * a = y * b for x < na and y < nb, neither of them 0: the least such x is b / gcd(a, b). */
+bool cjk_places_meet(int64_t a, uint64_t na, int64_t b, uint64_t nb)
+{
+    uint64_t p = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, q = b < 0 ? 0 - (uint64_t)b : (uint64_t)b, x = p, y = q;
+    if ((na > 1 && !p) || (nb > 1 && !q)) return true;
+    if (na <= 1 || nb <= 1 || p / q >= nb || q / p >= na) return false;
+    while (y) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return q / x < na && p / x < nb;
+}
+
 bool cjk_results_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, cjk_matrix *out,
                     const char *call)
 {
     bool one_row = x->stride == CJ_ROWS_SAME && rows > 1, one_column = x->step == CJ_ROWS_SAME && columns > 1;
-    if (!one_row && !one_column) return cjk_matrix_of(s, x, rows, columns, size, "out", out, call);
+    if (!one_row && !one_column) {
+        if (!cjk_matrix_of(s, x, rows, columns, size, "out", out, call)) return false;
+        if (!columns || !cjk_places_meet(out->stride, rows, out->step, columns)) return true;
+        cjk_fail(s, CJ_EINVAL, call,
+                 "out: %llu rows of %llu elements with a stride of %lld and a step of %lld have several elements in one "
+                 "place", (unsigned long long)rows, (unsigned long long)columns, (long long)out->stride,
+                 (long long)out->step);
+        return false;
+    }
     cjk_fail(s, CJ_EINVAL, call, "out: a %s of CJ_ROWS_SAME puts all %s in one place; it is for what is read",
              one_row ? "stride" : "step", one_row ? "rows" : "columns");
     return false;

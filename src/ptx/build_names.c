@@ -20,6 +20,14 @@ static bool has_register(const cj_fn *f, uint32_t id)
     return false;
 }
 
+static void put_count(cji_text *t, unsigned n)
+{
+    char digits[10], *p = digits + sizeof digits;
+    do *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    cji_text_put(t, p, (size_t)(digits + sizeof digits - p));
+}
+
 /* The number in m->names of what begins so and nobody has; 0: without memory. */
 static uint32_t name_of_nobody(cj_fn *f, cji_text *name)
 {
@@ -30,7 +38,8 @@ static uint32_t name_of_nobody(cj_fn *f, cji_text *name)
         const uint32_t id = cji_ptx_intern(f->m, name->p, name->n);
         if (f->m->dead || f->m->names.n > known || !has_register(f, id)) return id;
         name->n = given;
-        cji_text_printf(name, "_%u", next);
+        cji_text_putc(name, '_');
+        put_count(name, next);
     }
     return cji_ptx_nomem(f->m, "cj_name"), 0;
 }
@@ -63,8 +72,12 @@ void cj_name(cj_fn *f, cj_val v, const char *name)
         const cj_val x = vector ? cj_elem(f, v, i) : v;
         if (cji_val_kind(x) != CJI_K_REG) continue;
         own.n = 0;
-        if (vector) cji_text_printf(&own, "%%%s_%u", name, i);
-        else cji_text_printf(&own, "%%%s", name);
+        cji_text_putc(&own, '%');
+        cji_text_puts(&own, name);
+        if (vector) {
+            cji_text_putc(&own, '_');
+            put_count(&own, i);
+        }
         if (own.failed) cji_ptx_nomem(f->m, __func__);
         else name_register(f, x, &own);
     }

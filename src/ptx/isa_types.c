@@ -39,7 +39,10 @@ const cji_isa_sreg *cji_isa_sreg_at(uint32_t i) { return i < cji_isa_sreg_total 
 
 int cji_isa_sreg_find(const char *name, size_t len)
 {
-    for (uint32_t i = 0; i < cji_isa_sreg_total; i++)
-        if (!strncmp(cji_isa_sreg_table[i].name, name, len) && !cji_isa_sreg_table[i].name[len]) return (int)i;
+    const char second = len > 1 ? name[1] : 0; /* the first one is a % */
+    for (uint32_t i = 0; i < cji_isa_sreg_total; i++) {
+        const char *row = cji_isa_sreg_table[i].name;
+        if (row[1] == second && !strncmp(row, name, len) && !row[len]) return (int)i;
+    }
     return -1;
 }

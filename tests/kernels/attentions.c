@@ -352,7 +352,7 @@ static void mistakes(void)
     const cj_attention_args good = { .q = { .data = memory[Q].data }, .k = { .data = memory[K].data },
                                      .v = { .data = memory[V].data }, .out = { .data = memory[OUT].data },
                                      .queries = 2, .keys = 2, .heads = 4 };
-    cj_attention_args a[12];
+    cj_attention_args a[15];
     size_t count = sizeof a / sizeof *a;
     for (size_t i = 0; i < count; i++) a[i] = good;
     a[0].heads = 0;
@@ -367,11 +367,17 @@ static void mistakes(void)
     a[9].k.token = INT64_MAX / 8;
     a[10].key_offsets.addr = memory[K].data.addr + 1;
     a[11].queries = a[11].batches = 1u << 20, a[11].lse.token = 1;
+    a[12].out.head = 7;
+    a[13].out.token = 16;
+    a[14].lse.data = memory[LSE].data, a[14].lse.token = 3, a[14].batches = 2;
     static const char *const why[] = { "heads is 0", "kv_heads is 3, which does not divide heads, 4",
                                        "kv_heads is 8, which does not divide", "queries is 2147483648, at most",
                                        "keys is 1099511627776", "scale is -1; wants a number above 0", "scale is ",
                                        "q is at", "v has no memory", "k: tokens, heads and sequences",
-                                       "key_offsets is at", "are more tiles than a grid has blocks" };
+                                       "key_offsets is at", "are more tiles than a grid has blocks",
+                                       "out: sequences, tokens and heads of 8 elements, 56, 28 and 7 elements apart",
+                                       "16 and 8 elements apart, have several elements in one place",
+                                       "lse: sequences, tokens and heads of 1 elements, 6, 3 and 1 elements apart" };
     for (size_t i = 0; i < count; i++) {
         tap_is_int(cj_attention_launch(kb_s[0], x, &a[i]), CJ_EINVAL, "a launch fails: %s", why[i]);
         tap_has_str(cj_error_of(kb_s[0])->message, why[i], "... and says why");

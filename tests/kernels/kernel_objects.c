@@ -249,6 +249,11 @@ static void wrong_arguments_of_products(void)
         { plain, { .out = x, .c = x }, "beta 0 and a C" },
         { plain, { .out = x, .bias = m.data }, "there is memory for bias, which the object was made without" },
         { plain, { .out = { m.data, CJ_ROWS_SAME, 0 } }, "out: a stride of CJ_ROWS_SAME puts all rows in one place" },
+        { plain, { .out = { m.data, 3, 0 } },
+          "out: 4 rows of 4 elements with a stride of 3 and a step of 1 have several elements in one place" },
+        { plain, { .out = { m.data, -4, 2 } }, "a stride of -4 and a step of 2 have several elements in one place" },
+        { plain, { .out = x, .batches = 2, .out_batch = 1 }, "out: batches 1 elements apart have elements in one" },
+        { plain, { .out = x, .batches = 5, .out_batch = -12 }, "out: batches -12 elements apart" },
         { both, { .out = x, .alpha = 2 }, "bias has no memory" },
         { both, { .out = x, .alpha = 1, .bias = cj_offset(m.data, 2) },
           "is not aligned to its elements of 4 bytes" },
@@ -284,6 +289,8 @@ static void wrong_arguments_of_rows(void)
           "out: a stride of CJ_ROWS_SAME puts all rows in one place" },
         { plain, { .x = x, .out = { m.data, 0, CJ_ROWS_SAME }, .columns = 8 },
           "out: a step of CJ_ROWS_SAME puts all columns in one place" },
+        { plain, { .x = x, .out = { m.data, 7, 0 }, .rows = 2, .columns = 8 },
+          "out: 2 rows of 8 elements with a stride of 7 and a step of 1 have several elements in one place" },
         { plain, { .x = x, .out = x, .columns = 8, .weight = m.data },
           "there is memory for weight, which the object was made without; set .weight = 1 in the options" },
         { plain, { .x = x, .out = x, .columns = 8, .bias = m.data }, "set .bias = 1 in the options" },
@@ -303,6 +310,8 @@ static void wrong_arguments_of_rows(void)
     launch_says(cj_rope_launch(kb_s[0], given, &r), "positions has no memory");
     r.positions = m.data;
     launch_says(cj_rope_launch(kb_s[0], first, &r), "there is memory for positions");
+    r.positions.addr = 0, r.tokens = 2, r.out_token_stride = 4;
+    launch_says(cj_rope_launch(kb_s[0], first, &r), "out: tokens and heads of 8 elements, 4 and 8 elements apart, have");
     cj_rope_free(first), cj_rope_free(given);
 
     cj_argmax *g = cj_argmax_create(kb_dev, CJ_ARGMAX(.type = CJ_F32));
