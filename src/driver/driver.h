@@ -38,6 +38,7 @@
 #include "driver/deferred.h"
 #include "driver/scope.h"
 #include "ptx/entries.h"
+#include "ptx/isa.h"
 
 /* ---- Driver ------------------------------------------------------------------------------------------------------ */
 
@@ -86,6 +87,7 @@ struct cj_device {
     char sm[16];                       /* "sm_90" */
     /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
     int target;
+    cji_targets runs;                  /* the targets that run on it; 0: unknown to the table */
     cj_device_info info;
     atomic_uint handles;               /* cj_device_open calls that are not closed */
     cji_release_queue queue;           /* slots, deferred releases, what src/stream keeps */

@@ -273,16 +273,16 @@ int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
 {
     const cji_targets able = cji_ptx_able(m);
     int best = -1;
-    if (dev.target < 0) {
+    if (!dev.runs) {
         uint8_t version;
         best = pick_target(m, &version);
         return best >= 0 && cji_ptx_version_with(m, best) <= dev.most ? best : -1;
     }
-    for (uint32_t i = 0; i < cji_target_count(); i++) {
-        if (!(able >> i & 1) || !cji_target_runs_on(i, (uint32_t)dev.target)) continue;
+    for (cji_targets left = able & dev.runs; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(left);
+        if (best >= 0 && !is_better_target(i, (uint32_t)best)) continue;
         const uint8_t version = cji_ptx_version_with(m, (int)i);
-        if (version > dev.most || is_gone(m, version, (int)i)) continue;
-        if (best < 0 || is_better_target(i, (uint32_t)best)) best = (int)i;
+        if (version <= dev.most && !is_gone(m, version, (int)i)) best = (int)i;
     }
     return best;
 }
@@ -358,7 +358,7 @@ cj_status cji_ptx_finish(cj_ptx *m, const char *call)
     uint8_t version;
     int target;
     if (m->dead) return cj_ptx_status(m);
-    if (m->frozen) return CJ_OK; /* it was finished before it was frozen */
+    if (m->frozen) return cji_ptx_needs(m, &version, &target); /* it was finished before it was frozen */
     declare_early(m);
     if (!cji_layout_check(m, call)) return cj_ptx_status(m);
     for (size_t i = 0; i < m->nfn; i++)

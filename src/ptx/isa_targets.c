@@ -37,6 +37,14 @@ cji_targets cji_target_runs(uint32_t i)
     return set;
 }
 
+cji_targets cji_target_on(uint32_t device)
+{
+    cji_targets set = 0;
+    for (uint32_t i = 0; i < cji_isa_target_total; i++)
+        if (cji_target_runs_on(i, device)) set |= (cji_targets)1 << i;
+    return set;
+}
+
 static int least_number(cji_targets set)
 {
     int least = INT32_MAX;
