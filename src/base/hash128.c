@@ -3,6 +3,7 @@
  * A lane (x, y) takes words (v, w) as a = x ^ v, b = y ^ w and becomes (b ^ high, a ^ low) of the product a * b: both
  * factors stay in it, so a factor that is 0 loses nothing of the other one. */
 #include "base/hash128.h"
+#include "base/first.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ void cji_hasher_begin(cji_hasher *h)
     h->bytes = 0;
 }
 
-void cji_hasher_put(cji_hasher *h, const void *p, size_t n)
+CJI_FIRST void cji_hasher_put(cji_hasher *h, const void *p, size_t n)
 {
     const unsigned char *s = p;
     size_t at = h->bytes % CJI_HASHER_BLOCK;
@@ -81,7 +82,7 @@ static inline void hash_masked_lane(uint64_t *lane, const unsigned char *p, uint
     hash_mix(lane, v, w & second);
 }
 
-void cji_hasher_put_records(cji_hasher *h, const void *p, size_t n, uint64_t second)
+CJI_FIRST void cji_hasher_put_records(cji_hasher *h, const void *p, size_t n, uint64_t second)
 {
     static const unsigned char zeros[CJI_HASHER_BLOCK];
     const unsigned char *s = p;
@@ -102,7 +103,7 @@ void cji_hasher_put_records(cji_hasher *h, const void *p, size_t n, uint64_t sec
     cji_hasher_put(h, last, sizeof last);
 }
 
-cji_hash128 cji_hasher_end(const cji_hasher *h)
+CJI_FIRST cji_hash128 cji_hasher_end(const cji_hasher *h)
 {
     uint64_t lane[CJI_HASHER_LANES][2];
     unsigned char last[CJI_HASHER_BLOCK] = { 0 };

@@ -1,5 +1,6 @@
 /* The target and the version that a module is printed with for a device and its driver.  What one of them does not have
  * is an error here, before the compiler is asked, that names the instruction. */
+#include "base/first.h"
 #include "driver/jit.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ static cj_status driver_lacks(void *obj, const cj_device *dev, const cj_ptx *m, 
                     most % 10, needs, cji_cu_driver_branch(cuda), cuda / 1000, cuda % 1000 / 10);
 }
 
-cj_status cji_jit_target(void *obj, const cj_device *dev, const cj_ptx *m, int *target, const char *call)
+CJI_FIRST cj_status cji_jit_target(void *obj, const cj_device *dev, const cj_ptx *m, int *target, const char *call)
 {
     if (dev->runs && !(cji_ptx_able(m) & dev->runs)) return device_lacks(obj, dev, m, call);
     *target = cji_ptx_target_for(m, (cji_ptx_device){ .runs = dev->runs, .most = (uint8_t)dev->drv->ptx_version });

@@ -1,6 +1,7 @@
 /* What a module needs: the least PTX version and target over everything it uses, and what its caller fixed. */
 #include <string.h>
 
+#include "base/first.h"
 #include "ptx/build.h"
 #include "ptx/isa_ids.h"
 #include "ptx/layout.h"
@@ -216,7 +217,7 @@ cj_status cj_ptx_set_target(cj_ptx *m, const char *target)
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
 /* The fixed target, else the least of those allowed that has not lost something used; the version it takes. */
-static int pick_target(const cj_ptx *m, uint8_t *version)
+static CJI_FIRST int pick_target(const cj_ptx *m, uint8_t *version)
 {
     *version = m->need_version;
     if (m->fixed_target >= 0) {
@@ -269,7 +270,7 @@ static bool is_better_target(uint32_t a, uint32_t b)
     return wide != cji_target_has_wide_grids(b) ? wide : cji_target_before(a, b);
 }
 
-int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
+CJI_FIRST int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
 {
     const cji_targets able = cji_ptx_able(m);
     int best = -1;
@@ -287,7 +288,7 @@ int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
     return best;
 }
 
-cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
+CJI_FIRST cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
 {
     *version = 0;
     *target = -1;
@@ -353,7 +354,7 @@ static void declare_early(cj_ptx *m)
         }
 }
 
-cj_status cji_ptx_finish(cj_ptx *m, const char *call)
+CJI_FIRST cj_status cji_ptx_finish(cj_ptx *m, const char *call)
 {
     uint8_t version;
     int target;

@@ -6,12 +6,13 @@
  * Who makes the printer read more adds it here: tests/ptx/digest_follows_text changes each thing in turn. */
 #include <string.h>
 
+#include "base/first.h"
 #include "ptx/build.h"
 #include "ptx/print.h"
 
 enum { DIGEST_WORDS = 256 };
 
-static void digest_names(cji_hasher *h, const cji_map *names)
+static CJI_FIRST void digest_names(cji_hasher *h, const cji_map *names)
 {
     cji_hasher_u64(h, names->n);
     for (size_t i = 1; i < names->n; i++) cji_hasher_list(h, names->entry[i].key, names->entry[i].len, 1);
@@ -100,7 +101,7 @@ static void digest_lines(cji_hasher *h, const cj_ptx *m)
     cji_hasher_list(h, m->longloc, m->nlongloc, sizeof *m->longloc);
 }
 
-cji_hash128 cji_ptx_digest(const cj_ptx *m, unsigned flags)
+CJI_FIRST cji_hash128 cji_ptx_digest(const cj_ptx *m, unsigned flags)
 {
     const bool lines = cji_print_lines(m, flags);
     uint8_t version = 0;
