@@ -20,7 +20,7 @@ enum { CJI_FIRST_LINE = 64 }; /* bytes of a line of the processor's cache, on th
 /* Fetches the section, without waiting for it. */
 static inline void cji_first_fetch(void)
 {
-    for (const char *p = cji_first_begin; p < cji_first_end; p += CJI_FIRST_LINE) __builtin_prefetch(p, 0, 2);
+    for (const char *p = cji_first_begin; p < cji_first_end; p += CJI_FIRST_LINE) __builtin_prefetch(p, 0, 3);
 }
 
 #endif
