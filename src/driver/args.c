@@ -55,6 +55,7 @@ static void param_prepare(cji_param *p)
 
 CJI_FIRST void cji_params_prepare(cj_kernel *k)
 {
+    k->nusual = k->nparam >= 0 && k->nparam <= CJI_PACK ? (size_t)k->nparam : SIZE_MAX;
     for (int i = 0; i < k->nparam; i++) {
         param_prepare(&k->param[i]);
         k->usual[i] = param_usual(&k->param[i]);

@@ -121,7 +121,7 @@ static CJI_FIRST cj_status launch_enqueue(cj_stream *s, const ready_launch *l, c
 CJI_QUICKLY bool launch_is_quick(const cj_stream *s, const cj_kernel *k)
 {
     return k->dev == s->dev && atomic_load_explicit(&k->noted, memory_order_relaxed) & s->bit &&
-           !atomic_load_explicit(&s->unusual, memory_order_relaxed) && !cji_work_hooked();
+           !(cji_work_hooks_word() | atomic_load_explicit(&s->unusual, memory_order_relaxed));
 }
 
 CJI_QUICKLY bool launch_has_room(const cj_kernel *k, uint32_t shared)
@@ -133,7 +133,8 @@ CJI_QUICKLY bool launch_has_room(const cj_kernel *k, uint32_t shared)
 CJI_QUICKLY CUresult launch_quickly(cj_stream *s, const cj_kernel *k, const cj_dims *d, void **ptr)
 {
     cji_count_launch(s);
-    return s->cu->cuLaunchKernel(atomic_load_explicit(&k->fn, memory_order_acquire), d->grid[0], d->grid[1], d->grid[2],
+    const CUfunction fn = atomic_load_explicit(&k->fn, memory_order_acquire);
+    return s->cu->cuLaunchKernel(fn, d->grid[0], d->grid[1], d->grid[2],
                                  d->block[0], d->block[1], d->block[2], d->shared, s->raw, ptr, NULL);
 }
 
