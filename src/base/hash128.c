@@ -3,6 +3,7 @@
  * A lane (x, y) takes words (v, w) as a = x ^ v, b = y ^ w and becomes (b ^ high, a ^ low) of the product a * b: both
  * factors stay in it, so a factor that is 0 loses nothing of the other one. */
 #include "base/hash128.h"
+#include "base/first.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ void cji_hasher_begin(cji_hasher *h)
     h->bytes = 0;
 }
 
-void cji_hasher_put(cji_hasher *h, const void *p, size_t n)
+CJI_FIRST void cji_hasher_put(cji_hasher *h, const void *p, size_t n)
 {
     const unsigned char *s = p;
     size_t at = h->bytes % CJI_HASHER_BLOCK;
@@ -69,7 +70,40 @@ void cji_hasher_put(cji_hasher *h, const void *p, size_t n)
     if (n) memcpy(h->left, s, n);
 }
 
-cji_hash128 cji_hasher_end(const cji_hasher *h)
+/* Two records are a block. */
+enum { RECORD_BYTES = 32 };
+_Static_assert(2 * RECORD_BYTES == CJI_HASHER_BLOCK, "two of them are taken at once");
+
+static inline void hash_masked_lane(uint64_t *lane, const unsigned char *p, uint64_t second)
+{
+    uint64_t v, w;
+    memcpy(&v, p, 8);
+    memcpy(&w, p + 8, 8);
+    hash_mix(lane, v, w & second);
+}
+
+CJI_FIRST void cji_hasher_put_records(cji_hasher *h, const void *p, size_t n, uint64_t second)
+{
+    static const unsigned char zeros[CJI_HASHER_BLOCK];
+    const unsigned char *s = p;
+    cji_hasher_put(h, zeros, (CJI_HASHER_BLOCK - h->bytes % CJI_HASHER_BLOCK) % CJI_HASHER_BLOCK);
+    uint64_t lane[CJI_HASHER_LANES][2], last[RECORD_BYTES / 8];
+    memcpy(lane, h->lane, sizeof lane); /* in registers */
+    for (size_t i = 0; i < n / 2; i++, s += CJI_HASHER_BLOCK) {
+        hash_masked_lane(lane[0], s, second);
+        hash_lane(lane[1], s + 16);
+        hash_masked_lane(lane[2], s + RECORD_BYTES, second);
+        hash_lane(lane[3], s + RECORD_BYTES + 16);
+    }
+    memcpy(h->lane, lane, sizeof lane);
+    h->bytes += n / 2 * CJI_HASHER_BLOCK;
+    if (n % 2 == 0) return;
+    memcpy(last, s, sizeof last);
+    last[1] &= second;
+    cji_hasher_put(h, last, sizeof last);
+}
+
+CJI_FIRST cji_hash128 cji_hasher_end(const cji_hasher *h)
 {
     uint64_t lane[CJI_HASHER_LANES][2];
     unsigned char last[CJI_HASHER_BLOCK] = { 0 };

@@ -22,6 +22,9 @@ typedef struct cji_hasher {
 void cji_hasher_begin(cji_hasher *h);
 /* The hash depends on the bytes that were put, not on how they were divided into calls. */
 void cji_hasher_put(cji_hasher *h, const void *p, size_t n);
+/* `n` records of 32 bytes, behind zeros up to the next block: of the second 8 bytes of each, in the order of memory,
+ * those bits count that are 1 in `second`. */
+void cji_hasher_put_records(cji_hasher *h, const void *p, size_t n, uint64_t second);
 cji_hash128 cji_hasher_end(const cji_hasher *h);
 
 static inline void cji_hasher_u64(cji_hasher *h, uint64_t x) { cji_hasher_put(h, &x, sizeof x); }

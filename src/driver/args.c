@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/first.h"
 #include "ptx/isa.h"
 
 /* What a parameter takes: bits of cji_param.take. */
@@ -52,8 +53,9 @@ static void param_prepare(cji_param *p)
     }
 }
 
-void cji_params_prepare(cj_kernel *k)
+CJI_FIRST void cji_params_prepare(cj_kernel *k)
 {
+    k->nusual = k->nparam >= 0 && k->nparam <= CJI_PACK ? (size_t)k->nparam : SIZE_MAX;
     for (int i = 0; i < k->nparam; i++) {
         param_prepare(&k->param[i]);
         k->usual[i] = param_usual(&k->param[i]);
@@ -293,7 +295,7 @@ static inline cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, i
     return !n || (most > 0 && n > (uint32_t)most) ? wrong_axis(into, k, n, most, what, axis, call) : CJ_OK;
 }
 
-cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const char *call)
+CJI_FIRST cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const char *call)
 {
     static const char axis[] = "xyz";
     const cj_device_info *dev = &k->dev->info;
@@ -347,7 +349,7 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
 
 /* A reader that finds a number of a later turn has acquired the even turn in front of it, and sees that the turn is not
  * its own any more. */
-void cji_dims_note(cj_kernel *k, const cj_dims *d)
+CJI_FIRST void cji_dims_note(cj_kernel *k, const cj_dims *d)
 {
     cji_dims_seen *seen = &k->seen;
     uint64_t turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);

@@ -57,6 +57,7 @@ static void find_target(cj_device *dev)
     snprintf(exact, sizeof exact, "%sa", dev->sm);
     dev->target = cji_target_find(exact, strlen(exact));
     if (dev->target < 0) dev->target = cji_target_find(dev->sm, strlen(dev->sm));
+    dev->runs = dev->target < 0 ? 0 : cji_target_on((uint32_t)dev->target);
 }
 
 CUresult cji_device_read_info(cj_device *dev, const char **cu_call)

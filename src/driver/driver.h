@@ -38,6 +38,7 @@
 #include "driver/deferred.h"
 #include "driver/scope.h"
 #include "ptx/entries.h"
+#include "ptx/isa.h"
 
 /* ---- Driver ------------------------------------------------------------------------------------------------------ */
 
@@ -87,6 +88,7 @@ struct cj_device {
     char sm[16];                       /* "sm_90" */
     /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
     int target;
+    cji_targets runs;                  /* the targets that run on it; 0: unknown to the table */
     cj_device_info info;
     atomic_uint handles;               /* cj_device_open calls that are not closed */
     cji_release_queue queue;           /* slots, deferred releases, what src/stream keeps */
@@ -296,6 +298,7 @@ struct cj_kernel {
     int nparam;                  /* -1: not known, arguments go as they are */
     atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
     cji_usual *usual;            /* of the parameters; in the memory of `param` */
+    size_t nusual;               /* how many; SIZE_MAX: arguments of the kernel are never usual ones */
     cji_dims_seen seen;          /* by launches */
     /* the rest */
     cj_module *mod;              /* retained */
@@ -364,12 +367,15 @@ CJI_QUICKLY bool cji_args_usual(const cj_kernel *k, const cj_arg *args, size_t n
 {
     const cji_usual *usual = k->usual;
     uint32_t kinds = 0; /* of which the five lowest bits are looked at first */
-    if (n != (size_t)k->nparam || n > CJI_PACK || (n && !args)) return false;
-    for (const cj_arg *end = args + n; args != end; args++, usual++) {
-        kinds |= args->kind;
-        if (!cji_arg_usual(usual, args)) return false;
-        *ptr++ = (void *)(uintptr_t)&args->v;
-    }
+    if (n != k->nusual) return false;
+    if (!n) return true;
+    if (!args) return false;
+    size_t i = 0;
+    do {
+        kinds |= args[i].kind;
+        if (!cji_arg_usual(&usual[i], &args[i])) return false;
+        ptr[i] = (void *)(uintptr_t)&args[i].v;
+    } while (++i != n);
     return kinds < 32;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/first.h"
 #include "driver/driver.h"
 #include "driver/image.h"
 #include "driver/image_cache.h"
@@ -108,7 +109,7 @@ static cj_status compile_module(cj_image *img, void *user)
     return status == CJ_OK ? take_entries(img, cji_entries_of(s->m), s->call) : status;
 }
 
-cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call)
+CJI_FIRST cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call)
 {
     cj_status status = cji_check_arg(img, m, CJI_TAG_PTX, call, "the module");
     if (status != CJ_OK) return status;
@@ -201,7 +202,7 @@ const char *cj_image_log(const cj_image *img)
     return cji_readable(img, CJI_TAG_IMAGE, true) && img->log.p && !img->log.failed ? img->log.p : "";
 }
 
-void cj_image_free(cj_image *img)
+CJI_FIRST void cj_image_free(cj_image *img)
 {
     if (!cji_check_free(img, CJI_TAG_IMAGE, "cj_image_free") || !cji_obj_release(img)) return;
     cji_image_release_data(img);

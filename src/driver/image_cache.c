@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/first.h"
 #include "driver/cache/disk_cache.h"
 #include "driver/cache/memo.h"
 #include "driver/image.h"
@@ -32,7 +33,8 @@ void cji_image_cache_identify(cj_driver *drv)
 /* What is hashed: a module and a text that have the same hash are two images. */
 enum { KEY_MODULE = 1, KEY_TEXT = 2 };
 
-static cji_hash128 image_key(const cj_device *dev, uint64_t kind, cji_hash128 source, const cj_compile_opts *o)
+static CJI_FIRST cji_hash128 image_key(const cj_device *dev, uint64_t kind, cji_hash128 source,
+                                       const cj_compile_opts *o)
 {
     cji_hasher h;
     char sm[sizeof dev->sm] = { 0 };
@@ -47,7 +49,8 @@ static cji_hash128 image_key(const cj_device *dev, uint64_t kind, cji_hash128 so
     return cji_hasher_end(&h);
 }
 
-cji_image_key cji_image_key_of(const cj_device *dev, const cj_ptx *m, unsigned flags, const cj_compile_opts *o)
+CJI_FIRST cji_image_key cji_image_key_of(const cj_device *dev, const cj_ptx *m, unsigned flags,
+                                         const cj_compile_opts *o)
 {
     cji_image_key key = { .on = dev->drv->cached && cji_disk_on() };
     if (key.on) key.hash = image_key(dev, KEY_MODULE, cji_ptx_digest(m, flags), o);
@@ -102,7 +105,9 @@ void cji_image_cache_prepare(cj_device *dev)
 {
     if (!dev->drv->cached || !cji_disk_on()) return;
     dev->ready = cji_disk_prepare();
-    if (dev->ready) images_of(dev);
+    if (!dev->ready) return;
+    images_of(dev);
+    cji_first_fetch();
 }
 
 void cji_image_cache_unprepare(cj_device *dev) { cji_disk_unprepare(dev->ready); }
@@ -115,7 +120,7 @@ void cji_image_release_data(cj_image *img)
 }
 
 /* The image becomes that of the value.  False without memory. */
-static bool take_value(cj_image *img, cji_image_value *v)
+static CJI_FIRST bool take_value(cj_image *img, cji_image_value *v)
 {
     cji_text_put(&img->log, v->found.log, v->found.log_bytes);
     if (img->log.failed) {
@@ -169,7 +174,7 @@ static void give_data(cji_image_value *v, cj_image *img)
 }
 
 /* A value with the caller's reference; NULL without memory for one, or where nothing was compiled. */
-static void *build_image(void *user)
+static CJI_FIRST void *build_image(void *user)
 {
     image_request *r = user;
     cji_image_value *v = cji_zalloc(sizeof *v);
@@ -187,7 +192,7 @@ static void *build_image(void *user)
     return v;
 }
 
-cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_image_compiler compile, void *user)
+CJI_FIRST cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_image_compiler compile, void *user)
 {
     CJI_NO_CANCEL;
     image_request r = { .img = img, .key = key, .compile = compile, .user = user };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/first.h"
 #include "base/log.h"
 #include "base/opts.h"
 #include "driver/open.h"
@@ -20,7 +21,7 @@ void cj_compile_defaults(cj_compile_opts *opts)
     if (opts) *opts = (cj_compile_opts){ .size = sizeof *opts };
 }
 
-cj_status cji_compile_take(cj_compile_opts *o, const cj_compile_opts *opts, void *obj, const char *call)
+CJI_FIRST cj_status cji_compile_take(cj_compile_opts *o, const cj_compile_opts *opts, void *obj, const char *call)
 {
     cj_compile_defaults(o);
     if (!cji_opts_take(o, sizeof *o, opts, obj, call, "cj_compile")) return CJ_EINVAL;

@@ -70,8 +70,9 @@ void cji_jit_no_linker(cj_driver *drv);
 cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
                        const cj_compile_opts *o, void **data, size_t *size, cji_text *log, const char *call);
 
-/* The target that `m` is printed with for that device (cji_print_target).  A failure, of what the device or its driver
- * does not have, names the instruction and is recorded in `obj` (jit_target.c). */
-cj_status cji_jit_target(void *obj, const cj_device *dev, cj_ptx *m, int *target, const char *call);
+/* The target that `m`, which is finished (cji_ptx_finish), is printed with for that device (cji_print_target).  A
+ * failure, of what the device or its driver does not have, names the instruction and is recorded in `obj`
+ * (jit_target.c). */
+cj_status cji_jit_target(void *obj, const cj_device *dev, const cj_ptx *m, int *target, const char *call);
 
 #endif

@@ -1,5 +1,6 @@
 /* The target and the version that a module is printed with for a device and its driver.  What one of them does not have
  * is an error here, before the compiler is asked, that names the instruction. */
+#include "base/first.h"
 #include "driver/jit.h"
 
 #include <stdio.h>
@@ -19,10 +20,10 @@ static void demand_text(const cj_ptx *m, const cji_ptx_demand *d, char *out, siz
 }
 
 /* The device has no target that the module can have. */
-static cj_status device_lacks(void *obj, const cj_device *dev, const cj_ptx *m, cji_targets runs, const char *call)
+static cj_status device_lacks(void *obj, const cj_device *dev, const cj_ptx *m, const char *call)
 {
     char list[160], what[240], which[260] = "";
-    const cji_ptx_demand d = cji_ptx_first_lacking(m, runs);
+    const cji_ptx_demand d = cji_ptx_first_lacking(m, dev->runs);
     cji_target_list(d.what ? d.targets : cji_ptx_able(m), list, sizeof list);
     demand_text(m, &d, what, sizeof what);
     if (*what) snprintf(which, sizeof which, " for %s", what);
@@ -31,10 +32,10 @@ static cj_status device_lacks(void *obj, const cj_device *dev, const cj_ptx *m, 
 }
 
 /* The least version of the module for that device, with the target in *target; UINT8_MAX: none. */
-static uint8_t least_version(const cj_ptx *m, int device, int *target)
+static uint8_t least_version(const cj_ptx *m, cji_targets runs, int *target)
 {
     for (unsigned version = 0; version < UINT8_MAX; version++) {
-        *target = cji_ptx_target_for(m, (cji_ptx_device){ .target = device, .most = (uint8_t)version });
+        *target = cji_ptx_target_for(m, (cji_ptx_device){ .runs = runs, .most = (uint8_t)version });
         if (*target >= 0) return (uint8_t)version;
     }
     return UINT8_MAX;
@@ -46,7 +47,7 @@ static cj_status driver_lacks(void *obj, const cj_device *dev, const cj_ptx *m, 
     char what[240], needs[300];
     int target;
     const int most = dev->drv->ptx_version;
-    const uint8_t version = least_version(m, dev->target, &target);
+    const uint8_t version = least_version(m, dev->runs, &target);
     const cji_ptx_demand d = cji_ptx_newest(m, target);
     demand_text(m, &d, what, sizeof what);
     if (version == UINT8_MAX)
@@ -64,16 +65,9 @@ static cj_status driver_lacks(void *obj, const cj_device *dev, const cj_ptx *m, 
                     most % 10, needs, cji_cu_driver_branch(cuda), cuda / 1000, cuda % 1000 / 10);
 }
 
-cj_status cji_jit_target(void *obj, const cj_device *dev, cj_ptx *m, int *target, const char *call)
+CJI_FIRST cj_status cji_jit_target(void *obj, const cj_device *dev, const cj_ptx *m, int *target, const char *call)
 {
-    uint8_t version = 0;
-    const cji_ptx_device to = { .target = dev->target, .most = (uint8_t)dev->drv->ptx_version };
-    cj_status status = cji_ptx_needs(m, &version, target);
-    if (status != CJ_OK) return cji_fail_from(obj, m, call);
-    cji_targets runs = 0;
-    for (uint32_t i = 0; i < cji_target_count(); i++)
-        if (to.target < 0 || cji_target_runs_on(i, (uint32_t)to.target)) runs |= (cji_targets)1 << i;
-    if (!(cji_ptx_able(m) & runs)) return device_lacks(obj, dev, m, runs, call);
-    *target = cji_ptx_target_for(m, to);
+    if (dev->runs && !(cji_ptx_able(m) & dev->runs)) return device_lacks(obj, dev, m, call);
+    *target = cji_ptx_target_for(m, (cji_ptx_device){ .runs = dev->runs, .most = (uint8_t)dev->drv->ptx_version });
     return *target >= 0 ? CJ_OK : driver_lacks(obj, dev, m, call);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/first.h"
 #include "base/lock.h"
 #include "driver/args.h"
 #include "driver/driver.h"
@@ -81,7 +82,7 @@ static void read_function(cj_kernel *k)
 
 /* Of k->fn: loads its code now, not at the first launch, which that could block (12.4; older drivers load it here
  * too), and reads what it is.  Calm. */
-static bool read_kernel(cj_kernel *k, const char *name)
+static CJI_FIRST bool read_kernel(cj_kernel *k, const char *name)
 {
     k->dev->api.cuFuncLoad(k->fn);
     read_function(k);
@@ -89,7 +90,7 @@ static bool read_kernel(cj_kernel *k, const char *name)
     return e ? params_from_entry(k, e) : params_from_driver(k);
 }
 
-static cj_status find_function(cj_kernel *k, const char *name, const char *call)
+static CJI_FIRST cj_status find_function(cj_kernel *k, const char *name, const char *call)
 {
     const cji_cu *cu = &k->dev->api;
     cji_scope scope;
@@ -113,7 +114,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
 
 /* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
-static cj_kernel *make_kernel(cj_module *mod, const char *name, bool kept, const char *call)
+static CJI_FIRST cj_kernel *make_kernel(cj_module *mod, const char *name, bool kept, const char *call)
 {
     CJI_NO_CANCEL;
     cj_kernel *k = cji_obj_new(sizeof *k, CJI_TAG_KERNEL, 0, call);
@@ -325,7 +326,7 @@ static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_d
     return k->dev->api.cuLaunchKernelEx(&c, k->fn, args, NULL);
 }
 
-CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, void **args, const char **doing)
+CJI_FIRST CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, void **args, const char **doing)
 {
     *doing = "cuFuncSetAttribute";
     CUresult r = cji_kernel_allow_shared(k, d->shared);

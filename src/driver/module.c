@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/first.h"
 #include "driver/driver.h"
 #include "driver/image.h"
 #include "driver/jit.h"
 
-static cj_module *new_module(cj_device *dev, const char *call, cj_status *status)
+static CJI_FIRST cj_module *new_module(cj_device *dev, const char *call, cj_status *status)
 {
     cj_module *mod = cji_obj_new(sizeof *mod, CJI_TAG_MODULE, 0, call);
     *status = CJ_ENOMEM;
@@ -73,7 +74,7 @@ static cj_status load_text(cj_module *mod, cji_jit_source from, const char *call
 }
 
 /* Takes log and entries over from an image and loads it.  `m`: the builder that it was made from, or NULL. */
-static cj_status load_image(cj_module *mod, const cj_image *img, cj_ptx *m, const char *call)
+static CJI_FIRST cj_status load_image(cj_module *mod, const cj_image *img, cj_ptx *m, const char *call)
 {
     cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
     mod->entries = cji_entries_retain(img->entries);
@@ -172,6 +173,7 @@ cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opt
         module_discard(mod);
         return same;
     }
+    cji_first_fetch();
     status = compile_and_load(mod, m, call);
     if (status == CJ_OK) mod->source = cji_obj_retain(m);
     pthread_mutex_lock(&dev->modules_lock);
@@ -264,7 +266,7 @@ static void module_release_deferred(cji_deferred *deferred)
     cji_device_drop(dev);
 }
 
-void cji_module_drop(cj_module *mod)
+CJI_FIRST void cji_module_drop(cj_module *mod)
 {
     cj_device *dev = mod->dev;
     bool last;
@@ -286,7 +288,7 @@ void cji_module_drop(cj_module *mod)
     if (dev) cji_device_drop(dev);
 }
 
-void cj_module_free(cj_module *mod)
+CJI_FIRST void cj_module_free(cj_module *mod)
 {
     if (cji_check_free(mod, CJI_TAG_MODULE, "cj_module_free")) cji_module_drop(mod);
 }

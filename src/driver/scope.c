@@ -1,6 +1,7 @@
 /* The scope of a call: context and capture mode. */
 #include "driver/scope.h"
 
+#include "base/first.h"
 #include "base/process.h"
 #include "driver/driver.h"
 
@@ -54,7 +55,7 @@ static inline void scope_note(cji_scope *sc)
     else sc->cu = NULL;
 }
 
-CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx)
+CJI_FIRST CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx)
 {
     scope_init(sc, cu);
     CUresult r = scope_context(sc, ctx);
@@ -78,7 +79,7 @@ void cji_scope_relax(cji_scope *sc, const cji_cu *cu)
     scope_note(sc);
 }
 
-void cji_scope_restore(cji_scope *sc)
+CJI_FIRST void cji_scope_restore(cji_scope *sc)
 {
     CUcontext popped;
     if (sc->exchanged) sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode);

@@ -1,6 +1,7 @@
 /* What a module needs: the least PTX version and target over everything it uses, and what its caller fixed. */
 #include <string.h>
 
+#include "base/first.h"
 #include "ptx/build.h"
 #include "ptx/isa_ids.h"
 #include "ptx/layout.h"
@@ -216,7 +217,7 @@ cj_status cj_ptx_set_target(cj_ptx *m, const char *target)
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
 /* The fixed target, else the least of those allowed that has not lost something used; the version it takes. */
-static int pick_target(const cj_ptx *m, uint8_t *version)
+static CJI_FIRST int pick_target(const cj_ptx *m, uint8_t *version)
 {
     *version = m->need_version;
     if (m->fixed_target >= 0) {
@@ -269,25 +270,25 @@ static bool is_better_target(uint32_t a, uint32_t b)
     return wide != cji_target_has_wide_grids(b) ? wide : cji_target_before(a, b);
 }
 
-int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
+CJI_FIRST int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
 {
     const cji_targets able = cji_ptx_able(m);
     int best = -1;
-    if (dev.target < 0) {
+    if (!dev.runs) {
         uint8_t version;
         best = pick_target(m, &version);
         return best >= 0 && cji_ptx_version_with(m, best) <= dev.most ? best : -1;
     }
-    for (uint32_t i = 0; i < cji_target_count(); i++) {
-        if (!(able >> i & 1) || !cji_target_runs_on(i, (uint32_t)dev.target)) continue;
+    for (cji_targets left = able & dev.runs; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(left);
+        if (best >= 0 && !is_better_target(i, (uint32_t)best)) continue;
         const uint8_t version = cji_ptx_version_with(m, (int)i);
-        if (version > dev.most || is_gone(m, version, (int)i)) continue;
-        if (best < 0 || is_better_target(i, (uint32_t)best)) best = (int)i;
+        if (version <= dev.most && !is_gone(m, version, (int)i)) best = (int)i;
     }
     return best;
 }
 
-cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
+CJI_FIRST cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
 {
     *version = 0;
     *target = -1;
@@ -353,12 +354,12 @@ static void declare_early(cj_ptx *m)
         }
 }
 
-cj_status cji_ptx_finish(cj_ptx *m, const char *call)
+CJI_FIRST cj_status cji_ptx_finish(cj_ptx *m, const char *call)
 {
     uint8_t version;
     int target;
     if (m->dead) return cj_ptx_status(m);
-    if (m->frozen) return CJ_OK; /* it was finished before it was frozen */
+    if (m->frozen) return cji_ptx_needs(m, &version, &target); /* it was finished before it was frozen */
     declare_early(m);
     if (!cji_layout_check(m, call)) return cj_ptx_status(m);
     for (size_t i = 0; i < m->nfn; i++)

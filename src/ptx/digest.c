@@ -6,12 +6,13 @@
  * Who makes the printer read more adds it here: tests/ptx/digest_follows_text changes each thing in turn. */
 #include <string.h>
 
+#include "base/first.h"
 #include "ptx/build.h"
 #include "ptx/print.h"
 
-enum { DIGEST_RECORDS = 64, DIGEST_WORDS = 256 };
+enum { DIGEST_WORDS = 256 };
 
-static void digest_names(cji_hasher *h, const cji_map *names)
+static CJI_FIRST void digest_names(cji_hasher *h, const cji_map *names)
 {
     cji_hasher_u64(h, names->n);
     for (size_t i = 1; i < names->n; i++) cji_hasher_list(h, names->entry[i].key, names->entry[i].len, 1);
@@ -37,13 +38,11 @@ static void digest_variable(cji_hasher *h, const cji_var *v)
 /* Records without their lines. */
 static void digest_records(cji_hasher *h, const cj_fn *f)
 {
-    cji_ins some[DIGEST_RECORDS];
-    for (size_t i = 0; i < f->nins; i += DIGEST_RECORDS) {
-        size_t n = f->nins - i < DIGEST_RECORDS ? f->nins - i : DIGEST_RECORDS;
-        memcpy(some, f->ins + i, n * sizeof *some);
-        for (size_t k = 0; k < n; k++) some[k].loc = 0;
-        cji_hasher_put(h, some, n * sizeof *some);
-    }
+    _Static_assert(sizeof(cji_ins) == 32 && offsetof(cji_ins, loc) == 8, "the line is in the second 8 bytes");
+    static const uint32_t no_line[2] = { 0, UINT32_MAX };
+    uint64_t second;
+    memcpy(&second, no_line, sizeof second);
+    cji_hasher_put_records(h, f->ins, f->nins, second);
 }
 
 static void digest_labels(cji_hasher *h, const cj_fn *f)
@@ -102,7 +101,7 @@ static void digest_lines(cji_hasher *h, const cj_ptx *m)
     cji_hasher_list(h, m->longloc, m->nlongloc, sizeof *m->longloc);
 }
 
-cji_hash128 cji_ptx_digest(const cj_ptx *m, unsigned flags)
+CJI_FIRST cji_hash128 cji_ptx_digest(const cj_ptx *m, unsigned flags)
 {
     const bool lines = cji_print_lines(m, flags);
     uint8_t version = 0;

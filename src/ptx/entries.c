@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/first.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
 
@@ -156,7 +157,7 @@ void cji_entries_release(cji_entries *e)
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-const cji_entry *cji_entries_find(const cji_entries *e, const char *name)
+CJI_FIRST const cji_entry *cji_entries_find(const cji_entries *e, const char *name)
 {
     for (size_t i = 0; e && i < e->n; i++)
         if (!strcmp(e->entry[i].name, name)) return &e->entry[i];

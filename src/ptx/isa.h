@@ -160,6 +160,8 @@ cji_targets cji_target_set(uint8_t set);                        /* members of a 
  * exactly); all the devices that it runs on. */
 bool cji_target_runs_on(uint32_t i, uint32_t device);
 cji_targets cji_target_runs(uint32_t i);
+/* The targets that run on that device. */
+cji_targets cji_target_on(uint32_t device);
 /* The least target (and the version it wants, raised into *version) within `set`; -1 for the empty set. */
 int cji_target_least(cji_targets set, uint8_t *version);
 /* Whether target `a` is to be printed for a device rather than `b`, both of which it runs.  A plain one before others,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/first.h"
 #include "isa.h"
 #include "isa_table.h"
 
@@ -37,6 +38,14 @@ cji_targets cji_target_runs(uint32_t i)
     return set;
 }
 
+cji_targets cji_target_on(uint32_t device)
+{
+    cji_targets set = 0;
+    for (uint32_t i = 0; i < cji_isa_target_total; i++)
+        if (cji_target_runs_on(i, device)) set |= (cji_targets)1 << i;
+    return set;
+}
+
 static int least_number(cji_targets set)
 {
     int least = INT32_MAX;
@@ -45,7 +54,7 @@ static int least_number(cji_targets set)
     return least;
 }
 
-int cji_target_least(cji_targets set, uint8_t *version)
+CJI_FIRST int cji_target_least(cji_targets set, uint8_t *version)
 {
     /* The smallest number; of its variants the one that asks for the least version above *version, then the one that
      * runs on most devices. */
@@ -67,7 +76,7 @@ int cji_target_least(cji_targets set, uint8_t *version)
     return best;
 }
 
-bool cji_target_before(uint32_t a, uint32_t b)
+CJI_FIRST bool cji_target_before(uint32_t a, uint32_t b)
 {
     const cji_isa_target *x = &cji_isa_target_names[a], *y = &cji_isa_target_names[b];
     if ((x->kind == ' ') != (y->kind == ' ')) return x->kind == ' ';

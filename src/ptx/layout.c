@@ -1,5 +1,6 @@
 /* What fits into memory: what every text must keep to (cji_layout_check), and what a launch needs (cj_ptx_check). */
 #include "ptx/layout.h"
+#include "base/first.h"
 
 #include <string.h>
 
@@ -67,7 +68,7 @@ static bool layout_function(cj_ptx *m, const cj_fn *f, const char *call)
     return true;
 }
 
-bool cji_layout_check(cj_ptx *m, const char *call)
+CJI_FIRST bool cji_layout_check(cj_ptx *m, const char *call)
 {
     if (!layout_module(m, call)) return false;
     for (size_t i = 0; i < m->nfn; i++)

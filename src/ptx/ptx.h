@@ -419,9 +419,9 @@ cj_status cji_ptx_finish(cj_ptx *m, const char *call);
 /* After this every emit fails with CJ_ESTATE; reads may come from any thread. */
 void cji_ptx_freeze(cj_ptx *m);
 
-/* What is printed for one device: the index of its exact target (-1: the table does not know it, and the least target
- * is printed), and the greatest version that its driver takes, as major * 10 + minor. */
-typedef struct cji_ptx_device { int target; uint8_t most; } cji_ptx_device;
+/* What is printed for one device: the targets that run there (none: the table does not know it, and the least target is
+ * printed), and the greatest version that its driver takes, as major * 10 + minor. */
+typedef struct cji_ptx_device { cji_targets runs; uint8_t most; } cji_ptx_device;
 
 /* The target to print for that device: the one that was set, else a plain one where every row that is used exists
  * there, else one of its family or its own.  -1: none that the device runs and its driver takes. */

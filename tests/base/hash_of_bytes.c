@@ -61,6 +61,57 @@ static void all_differ(void)
     tap_is_uint(zero, 0, "no word of a hash is 0");
 }
 
+/* Records are what they are as bytes, with zeros in front up to the next block, and without the bits that do not count.
+ */
+static void records(void)
+{
+    enum { RECORD = 32, MOST = 30 };
+    const uint64_t second = 0xffffffff00ffff0fu;
+    static unsigned char plain[MOST * RECORD];
+    size_t wrong = 0, blind = 0;
+    memcpy(plain, bytes, sizeof plain);
+    for (size_t i = 0; i < MOST; i++) {
+        uint64_t word;
+        memcpy(&word, plain + i * RECORD + 8, sizeof word);
+        word &= second;
+        memcpy(plain + i * RECORD + 8, &word, sizeof word);
+    }
+    for (size_t before = 0; before <= 2 * CJI_HASHER_BLOCK; before++)
+        for (size_t n = 0; n <= MOST; n++) {
+            static const unsigned char zeros[CJI_HASHER_BLOCK];
+            cji_hasher h, same;
+            cji_hasher_begin(&h);
+            cji_hasher_put(&h, bytes, before);
+            same = h;
+            cji_hasher_put_records(&h, bytes, n, second);
+            cji_hasher_put(&h, bytes, 5);
+            cji_hasher_put(&same, zeros, (2 * CJI_HASHER_BLOCK - before) % CJI_HASHER_BLOCK);
+            cji_hasher_put(&same, plain, n * RECORD);
+            cji_hasher_put(&same, bytes, 5);
+            wrong += !cji_hash128_equal(cji_hasher_end(&h), cji_hasher_end(&same));
+        }
+    tap_is_uint(wrong, 0, "records are the bytes that count of them, behind zeros");
+    for (size_t bit = 0; bit < 8 * sizeof plain; bit++) {
+        cji_hasher h;
+        const size_t at = bit / 8;
+        plain[at] ^= (unsigned char)(1 << bit % 8);
+        uint64_t mask = UINT64_MAX;
+        if (at % RECORD >= 8 && at % RECORD < 16) {
+            unsigned char part[8];
+            memcpy(part, &second, sizeof part);
+            mask = part[at % RECORD - 8] >> bit % 8 & 1;
+        }
+        cji_hasher_begin(&h);
+        cji_hasher_put_records(&h, plain, MOST, second);
+        plain[at] ^= (unsigned char)(1 << bit % 8);
+        cji_hasher first;
+        cji_hasher_begin(&first);
+        cji_hasher_put_records(&first, plain, MOST, second);
+        blind += (bool)mask == (bool)cji_hash128_equal(cji_hasher_end(&h), cji_hasher_end(&first));
+    }
+    tap_is_uint(blind, 0, "each bit of a record counts, unless it is left out");
+}
+
 static void pieces(void)
 {
     cji_hash128 whole = cji_hash_bytes(bytes, sizeof bytes);
@@ -109,6 +160,7 @@ int main(void)
     each_bit_counts("random bytes");
     all_differ();
     pieces();
+    records();
     values();
     return tap_done();
 }

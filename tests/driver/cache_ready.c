@@ -138,6 +138,34 @@ static void closed_descriptor(void)
     close(other);
 }
 
+/* Making a folder ready reads its file "total": what else may have that name is no reason to wait or to fail. */
+static void strange_total(void)
+{
+    static const struct { const char *name, *command; } rows[] = {
+        { "none", "rm '%s/total'" },
+        { "a symbolic link", "ln -sf /dev/zero '%s/total'" },
+        { "a pipe without a writer", "rm '%s/total'; mkfifo '%s/total'" },
+        { "a folder", "rm '%s/total'; mkdir '%s/total'" },
+        { "an empty file", "rmdir '%s/total'; : >'%s/total'" },
+        { "a long file", "head -c 100000 /dev/zero >'%s/total'" },
+    };
+    const cji_disk_folder f = named("strange");
+    cji_disk_unprepare(begin("strange"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char command[2 * CJI_DISK_PATH + 100];
+        snprintf(command, sizeof command, rows[i].command, f.path, f.path);
+        if (system(command)) tap_bail("%s", command);
+        const int before = open(top, O_RDONLY | O_DIRECTORY);
+        close(before);
+        cji_disk_ready *r = cji_disk_prepare();
+        tap_ok(r && hits(r, 1, SMALL), "\"total\" is %s: the folder is ready", rows[i].name);
+        cji_disk_unprepare(r);
+        const int behind = open(top, O_RDONLY | O_DIRECTORY);
+        close(behind);
+        tap_is_int(behind, before, "and no descriptor stays open");
+    }
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -151,5 +179,6 @@ int main(void)
     moved();
     opened_to_others();
     closed_descriptor();
+    strange_total();
     return tap_done();
 }

@@ -127,13 +127,13 @@ static void keys(void)
     const int on[] = { cji_target_find("sm_100a", 7), cji_target_find("sm_103a", 7) };
     cji_hash128 hash[2], again;
     for (int i = 0; i < 2; i++) {
-        const int target = cji_ptx_target_for(m, (cji_ptx_device){ .target = on[i], .most = 90 });
+        const int target = cji_ptx_target_for(m, (cji_ptx_device){ .runs = cji_target_on((uint32_t)on[i]), .most = 90 });
         hash[i] = cji_ptx_digest(m, CJI_PRINT_LINK | cji_print_target(target));
         again = cji_ptx_digest(m, CJI_PRINT_LINK | cji_print_target(target));
         tap_ok(cji_hash128_equal(hash[i], again), "%s: the same digest twice", i ? "sm_103" : "sm_100");
     }
     tap_ok(!cji_hash128_equal(hash[0], hash[1]), "another target is another key");
-    tap_is_int(cji_ptx_target_for(m, (cji_ptx_device){ .target = -1, .most = 90 }), on[0],
+    tap_is_int(cji_ptx_target_for(m, (cji_ptx_device){ .runs = 0, .most = 90 }), on[0],
                "a device that the table does not know gets the least target");
     cj_ptx_free(m);
 }

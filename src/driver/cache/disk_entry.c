@@ -9,12 +9,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/first.h"
 #include "driver/cache/disk_cache.h"
 
 enum { TABLE_HEAD = 4, TABLE_KERNEL = 5, TABLE_PARAM = 4, TABLE_VAR = 4 };
 static const char disk_magic[8] = { 'c', 'u', 'j', 'i', 't', '\n', 26, '\n' };
 
-static cji_hash128 checksum_of(const cji_disk_head *head, const void *rest, size_t bytes)
+static CJI_FIRST cji_hash128 checksum_of(const cji_disk_head *head, const void *rest, size_t bytes)
 {
     cji_disk_head blank = *head;
     cji_hasher h;
@@ -227,7 +228,7 @@ static bool head_good(cji_hash128 key, const cji_disk_head *head, size_t rest)
            memchr(head->label.driver, 0, sizeof head->label.driver);
 }
 
-cji_disk_result cji_disk_decode(cji_hash128 key, const cji_disk_head *head, unsigned char *room, size_t rest,
+CJI_FIRST cji_disk_result cji_disk_decode(cji_hash128 key, const cji_disk_head *head, unsigned char *room, size_t rest,
                                 cji_disk_found *found)
 {
     cji_entries *entries = NULL;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/first.h"
 #include "driver/cache/disk_cache.h"
 
 /* -- Names --------------------------------------------------------------------------------------------------------- */
@@ -24,7 +25,7 @@ static void hex_of(char *out, uint64_t x)
     for (int i = 0; i < 16; i++) out[i] = "0123456789abcdef"[x >> (60 - 4 * i) & 15];
 }
 
-void cji_disk_name(char name[CJI_DISK_NAME], cji_hash128 key)
+CJI_FIRST void cji_disk_name(char name[CJI_DISK_NAME], cji_hash128 key)
 {
     hex_of(name, key.word[0]);
     hex_of(name + 16, key.word[1]);
@@ -91,6 +92,23 @@ static cji_disk_result read_all(int fd, cji_disk_head *head, unsigned char *room
     return CJI_DISK_HIT;
 }
 
+/* Neither a link to elsewhere nor a pipe that never answers. */
+static int open_to_read(int at, const char *path)
+{
+    return openat(at, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+void cji_disk_rehearse(const cji_disk_ready *ready)
+{
+    cji_disk_head head;
+    unsigned char rest[16];
+    struct stat s;
+    const int fd = open_to_read(ready->fd, "total");
+    if (fd < 0) return;
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) read_all(fd, &head, rest, sizeof rest);
+    close(fd);
+}
+
 /* Memory for the bytes behind the head: what is ready, where they fill enough of it, so that little is wasted. */
 static unsigned char *room_for(cji_disk_ready *ready, size_t rest, size_t *bytes)
 {
@@ -138,11 +156,10 @@ static void note_use(int fd, const struct stat *s)
 }
 
 /* The file `path`, from the folder `at` on. */
-static cji_disk_result read_from(int at, const char *path, cji_hash128 key, bool remove, cji_disk_ready *ready,
-                                 cji_disk_found *found)
+static CJI_FIRST cji_disk_result read_from(int at, const char *path, cji_hash128 key, bool remove,
+                                           cji_disk_ready *ready, cji_disk_found *found)
 {
-    /* Neither a link to elsewhere nor a pipe that never answers. */
-    int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = open_to_read(at, path);
     if (fd < 0 && errno == ENOENT) return CJI_DISK_MISS;
     cji_disk_result result = fd < 0 && errno == ELOOP ? CJI_DISK_BAD : CJI_DISK_FAILED;
     if (fd >= 0) {
@@ -269,7 +286,7 @@ static cji_disk_result read_found(cji_hash128 key, cji_disk_found *found)
     return result;
 }
 
-bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_found *found)
+CJI_FIRST bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_found *found)
 {
     cji_disk_result result = CJI_DISK_MISS;
     int before = hold_cancel();

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/first.h"
 #include "driver/cache/disk_cache.h"
 
 /* Writes to each page, so that the system has given it. */
@@ -47,6 +48,7 @@ cji_disk_ready *cji_disk_prepare(void)
     }
     atomic_init(&r->room, ready_room(CJI_DISK_ROOM));
     atomic_init(&r->small, ready_room(CJI_DISK_ROOM_SMALL));
+    cji_disk_rehearse(r);
     return r;
 }
 
@@ -68,7 +70,7 @@ void cji_disk_unprepare(cji_disk_ready *r)
     cji_free(r, sizeof *r);
 }
 
-bool cji_disk_is_ready(const cji_disk_ready *r)
+CJI_FIRST bool cji_disk_is_ready(const cji_disk_ready *r)
 {
     cji_disk_folder now;
     return cji_disk_folder_find(&now, NULL) && strcmp(now.path, r->folder.path) == 0 && still_there(r);

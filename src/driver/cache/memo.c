@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/first.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/process.h"
@@ -235,7 +236,7 @@ static void keep_value(cji_memo *memo, uint64_t hash, const memo_ticket *t, void
 }
 
 /* A hit's value; else the ticket to wait for, with a reference, or NULL for both. */
-static void *look_up(cji_memo *memo, uint64_t hash, const void *key, size_t bytes, memo_entry *fresh,
+static CJI_FIRST void *look_up(cji_memo *memo, uint64_t hash, const void *key, size_t bytes, memo_entry *fresh,
                      memo_ticket **wait)
 {
     memo_part *part = memo_part_of(memo, hash);
@@ -282,7 +283,8 @@ static bool share_ticket(cji_memo *memo, uint64_t hash, const void *key, size_t 
     return *t != NULL;
 }
 
-void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_memo_build build, void *user, cji_memo_how *how)
+CJI_FIRST void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_memo_build build, void *user,
+                             cji_memo_how *how)
 {
     const uint64_t hash = cji_hash(key, bytes);
     memo_ticket *t;

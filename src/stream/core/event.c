@@ -2,7 +2,7 @@
 #include "base/cancel.h"
 #include "base/handover.h"
 #include "base/log.h"
-#include "stream/core/stream_core.h"
+#include "stream/core/work_hooks.h"
 
 /* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
@@ -204,7 +204,7 @@ static inline uint64_t event_counted(const cj_stream *s)
 }
 static inline void event_uncount(cj_stream *s) { atomic_fetch_add(&s->counts.rejected, 1); }
 
-static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call)
+static CJI_APART cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call)
 {
     CJI_NO_CANCEL;
     cji_scope scope;
@@ -231,21 +231,30 @@ static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call
     return r == CUDA_SUCCESS ? CJ_OK : event_record_rejected(e, s, r, call);
 }
 
+static CJI_COLD cj_status event_of_another_device(cj_event *e, cj_stream *s, const char *call)
+{
+    return event_fail_both(
+        s, cji_cu_fail_apart(e, e->dev, s->dev, call,
+                             "the event is of device %d, the stream of device %d; make an event for each device",
+                             cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
+}
+
+/* Where `e` is no live event: the failure is left in the stream too. */
+static CJI_COLD cj_status event_is_dead(cj_event *e, cj_stream *s, cj_status st, const char *call)
+{
+    return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK
+               ? cji_stream_failed(s, cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event"))
+               : st;
+}
+
 cj_status cj_event_record(cj_event *e, cj_stream *s)
 {
     static const char call[] = "cj_event_record";
     cj_status st = cji_is_live(e, CJI_TAG_EVENT) ? CJ_OK : cji_check(e, CJI_TAG_EVENT, call);
-    if (st != CJ_OK)
-        return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK
-                   ? cji_stream_failed(s, cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event"))
-                   : st;
+    if (st != CJ_OK) return event_is_dead(e, s, st, call);
     if (!cji_is_live(s, CJI_TAG_STREAM)) st = cji_check_arg(e, s, CJI_TAG_STREAM, call, "the stream");
     if (st != CJ_OK) return st;
-    if (!cji_same_device(e->queue, s->queue))
-        return event_fail_both(
-            s, cji_cu_fail_apart(e, e->dev, s->dev, call,
-                                 "the event is of device %d, the stream of device %d; make an event for each device",
-                                 cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
+    if (!cji_same_device(e->queue, s->queue)) return event_of_another_device(e, s, call);
     if (event_is_plain(e, s) && !cji_stream_needs_context(s)) {
         const uint64_t before = event_count(s);
         CUresult r = e->cu->cuEventRecord(e->raw, s->raw);

@@ -5,6 +5,7 @@
  * context, dimensions that the kernel had before, arguments of their parameters' types.  It only tests that all this is
  * so; what it does not find goes the other way, which knows why. */
 #include "base/cancel.h"
+#include "base/first.h"
 #include "stream/core/work_hooks.h"
 
 /* A launch whose dimensions and arguments are checked. */
@@ -87,7 +88,7 @@ static inline cj_status launch_end(cj_stream *s, const cj_kernel *k, cj_status s
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
 }
 
-static cj_status launch_enqueue(cj_stream *s, const ready_launch *l, const char *call)
+static CJI_FIRST cj_status launch_enqueue(cj_stream *s, const ready_launch *l, const char *call)
 {
     const char *cu_call = NULL;
     cj_kernel *k = l->k;
@@ -120,7 +121,7 @@ static cj_status launch_enqueue(cj_stream *s, const ready_launch *l, const char 
 CJI_QUICKLY bool launch_is_quick(const cj_stream *s, const cj_kernel *k)
 {
     return k->dev == s->dev && atomic_load_explicit(&k->noted, memory_order_relaxed) & s->bit &&
-           !atomic_load_explicit(&s->unusual, memory_order_relaxed) && !cji_work_hooked();
+           !(cji_work_hooks_word() | atomic_load_explicit(&s->unusual, memory_order_relaxed));
 }
 
 CJI_QUICKLY bool launch_has_room(const cj_kernel *k, uint32_t shared)
@@ -132,7 +133,8 @@ CJI_QUICKLY bool launch_has_room(const cj_kernel *k, uint32_t shared)
 CJI_QUICKLY CUresult launch_quickly(cj_stream *s, const cj_kernel *k, const cj_dims *d, void **ptr)
 {
     cji_count_launch(s);
-    return s->cu->cuLaunchKernel(atomic_load_explicit(&k->fn, memory_order_acquire), d->grid[0], d->grid[1], d->grid[2],
+    const CUfunction fn = atomic_load_explicit(&k->fn, memory_order_acquire);
+    return s->cu->cuLaunchKernel(fn, d->grid[0], d->grid[1], d->grid[2],
                                  d->block[0], d->block[1], d->block[2], d->shared, s->raw, ptr, NULL);
 }
 
@@ -169,7 +171,7 @@ static CJI_COLD cj_status launch_measured(cj_stream *s, const ready_launch *l, c
     return st;
 }
 
-static cj_status launch_ready(cj_stream *s, const ready_launch *l, const char *call)
+static CJI_FIRST cj_status launch_ready(cj_stream *s, const ready_launch *l, const char *call)
 {
     CJI_NO_CANCEL;
     return cji_work_measured() ? launch_measured(s, l, call) : launch_enqueue(s, l, call);
@@ -196,7 +198,7 @@ static inline cj_status check_stream(cj_stream *s, const char *call)
 }
 
 /* Kernel and dimensions; a failure is left in the stream. */
-static cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dims *dims, const char *call)
+static CJI_FIRST cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dims *dims, const char *call)
 {
     cj_status st = CJ_OK;
     if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
@@ -208,7 +210,7 @@ static cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dims *dims, c
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
 }
 
-static cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
+static CJI_FIRST cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
                                        size_t count, const char *call)
 {
     cji_pack pack;
@@ -229,7 +231,8 @@ static cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims *dims,
 
 static const char launch_call[] = "cj_launch", prepared_call[] = "cj_launch_prepared";
 
-static CJI_APART cj_status launch_any(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
+static CJI_FIRST CJI_APART cj_status launch_any(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
+                                                size_t count)
 {
     cj_status st = check_stream(s, launch_call);
     if (st != CJ_OK) return st;

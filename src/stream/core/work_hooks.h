@@ -42,13 +42,14 @@ typedef struct cji_work_hooks {
     void (*memory)(const cji_release_queue *queue, uint64_t bytes);
 } cji_work_hooks;
 
-static inline bool cji_work_hooked(void)
+static inline uintptr_t cji_work_hooks_word(void) /* 0: there are none */
 {
 #ifdef CJI_WORK_NO_HOOKS /* tests/stream/profile_off.sh: calls as they are without hooks */
-    return false;
+    return 0;
 #endif
-    return __builtin_expect(atomic_load_explicit(&cji_process.work_hooks, memory_order_relaxed) != NULL, 0);
+    return (uintptr_t)atomic_load_explicit(&cji_process.work_hooks, memory_order_relaxed);
 }
+static inline bool cji_work_hooked(void) { return __builtin_expect(cji_work_hooks_word() != 0, 0); }
 static inline bool cji_work_measured(void) { return cji_work_hooked() && !cji_thread()->measures; }
 
 void cji_work_begin(cji_work *w, cj_stream *s);
