@@ -5,7 +5,7 @@
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 library=$top_builddir/.libs/libcujit.so
 nm "$library" >"$tap_work/symbols" 2>/dev/null || skip_all 'no shared library, or no nm'
-case " ${CFLAGS:-} ${LDFLAGS:-}" in *-fsanitize* | *-flto*) skip_all 'a sanitizer, or the compiler, orders the code' ;; esac
+case " ${CFLAGS:-} ${LDFLAGS:-}" in *-fsanitize* | *-flto*) skip_all 'a sanitizer or the linker orders it' ;; esac
 ${CC:-cc} ${LDFLAGS:-} -Wl,--version 2>/dev/null | grep -q '^GNU ld' || skip_all 'another linker'
 place() { awk -v name="$1" '$3 == name { print $1 }' "$tap_work/symbols"; }
 begin=$(place cji_first_begin) end=$(place cji_first_end)
