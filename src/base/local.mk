@@ -12,6 +12,7 @@ libcujit_base_la_SOURCES = \
 	%D%/environment.def \
 	%D%/environment.h \
 	%D%/error.c \
+	%D%/first.c \
 	%D%/first.h \
 	%D%/handover.h \
 	%D%/hash128.c \

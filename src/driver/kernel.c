@@ -149,7 +149,7 @@ cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *ca
     return make_kernel(mod, name, true, call);
 }
 
-cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts)
+CJI_FIRST cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_kernel_load";
     cj_module *mod = cji_module_load(dev, m, opts, call);
@@ -305,7 +305,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
 
 /* -- Launching ----------------------------------------------------------------------------------------------------- */
 
-CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
+CJI_FIRST CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
 {
     CUresult r = CUDA_SUCCESS;
     if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return r;

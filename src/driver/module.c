@@ -157,7 +157,7 @@ static cj_module *other_options(cj_module *mine, cj_module *there, const char *d
     return mine;
 }
 
-cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call)
+CJI_FIRST cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call)
 {
     CJI_NO_CANCEL;
     cj_status status;

@@ -234,7 +234,7 @@ static CJI_FIRST int pick_target(const cj_ptx *m, uint8_t *version)
     return target;
 }
 
-int cji_ptx_pick(const cj_ptx *m, unsigned flags, uint8_t *version)
+CJI_FIRST int cji_ptx_pick(const cj_ptx *m, unsigned flags, uint8_t *version)
 {
     int target = (int)(flags >> CJI_PRINT_TARGET) - 1;
     if (target >= 0) {

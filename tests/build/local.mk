@@ -3,6 +3,7 @@ text_tests += %D%/tap_itself
 sh_tests += \
 	%D%/needed.sh \
 	%D%/exports.sh \
+	%D%/first_launch.sh \
 	%D%/folders.sh \
 	%D%/lines_current.sh \
 	%D%/every_macro.sh \

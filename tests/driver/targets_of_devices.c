@@ -127,7 +127,8 @@ static void keys(void)
     const int on[] = { cji_target_find("sm_100a", 7), cji_target_find("sm_103a", 7) };
     cji_hash128 hash[2], again;
     for (int i = 0; i < 2; i++) {
-        const int target = cji_ptx_target_for(m, (cji_ptx_device){ .runs = cji_target_on((uint32_t)on[i]), .most = 90 });
+        const cji_targets runs = cji_target_on((uint32_t)on[i]);
+        const int target = cji_ptx_target_for(m, (cji_ptx_device){ .runs = runs, .most = 90 });
         hash[i] = cji_ptx_digest(m, CJI_PRINT_LINK | cji_print_target(target));
         again = cji_ptx_digest(m, CJI_PRINT_LINK | cji_print_target(target));
         tap_ok(cji_hash128_equal(hash[i], again), "%s: the same digest twice", i ? "sm_103" : "sm_100");

@@ -112,8 +112,8 @@ cji_disk_result cji_disk_decode(cji_hash128 key, const cji_disk_head *head, unsi
 
 /* ---- What is ready ----------------------------------------------------------------------------------------------- */
 
-/* Made when a device is opened, used by all its threads.  It saves the first hit of a process the way to the folder, the
- * system's first touch of each page that it reads into, and the wait for code that the process has not run yet. */
+/* Made when a device is opened, used by all its threads.  It saves the first hit of a process the way to the folder,
+ * the system's first touch of each page that it reads into, and the wait for code that the process has not run yet. */
 typedef struct cji_disk_ready {
     cji_disk_folder folder;
     int fd;                      /* of the folder */
