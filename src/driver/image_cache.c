@@ -105,9 +105,7 @@ void cji_image_cache_prepare(cj_device *dev)
 {
     if (!dev->drv->cached || !cji_disk_on()) return;
     dev->ready = cji_disk_prepare();
-    if (!dev->ready) return;
-    images_of(dev);
-    cji_first_fetch();
+    if (dev->ready) images_of(dev);
 }
 
 void cji_image_cache_unprepare(cj_device *dev) { cji_disk_unprepare(dev->ready); }

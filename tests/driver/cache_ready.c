@@ -138,34 +138,6 @@ static void closed_descriptor(void)
     close(other);
 }
 
-/* Making a folder ready reads its file "total": what else may have that name is no reason to wait or to fail. */
-static void strange_total(void)
-{
-    static const struct { const char *name, *command; } rows[] = {
-        { "none", "rm total" },
-        { "a symbolic link", "ln -sf /dev/zero total" },
-        { "a pipe without a writer", "rm total; mkfifo total" },
-        { "a folder", "rm total; mkdir total" },
-        { "an empty file", "rmdir total; : >total" },
-        { "a long file", "head -c 100000 /dev/zero >total" },
-    };
-    const cji_disk_folder f = named("strange");
-    cji_disk_unprepare(begin("strange"));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char command[CJI_DISK_PATH + 100];
-        snprintf(command, sizeof command, "cd '%s' && { %s; }", f.path, rows[i].command);
-        if (system(command)) tap_bail("%s", command);
-        const int before = open(top, O_RDONLY | O_DIRECTORY);
-        close(before);
-        cji_disk_ready *r = cji_disk_prepare();
-        tap_ok(r && hits(r, 1, SMALL), "\"total\" is %s: the folder is ready", rows[i].name);
-        cji_disk_unprepare(r);
-        const int behind = open(top, O_RDONLY | O_DIRECTORY);
-        close(behind);
-        tap_is_int(behind, before, "and no descriptor stays open");
-    }
-}
-
 int main(void)
 {
     tap_plan(0);
@@ -179,6 +151,5 @@ int main(void)
     moved();
     opened_to_others();
     closed_descriptor();
-    strange_total();
     return tap_done();
 }

@@ -112,8 +112,8 @@ cji_disk_result cji_disk_decode(cji_hash128 key, const cji_disk_head *head, unsi
 
 /* ---- What is ready ----------------------------------------------------------------------------------------------- */
 
-/* Made when a device is opened, used by all its threads.  It saves the first hit of a process the way to the folder,
- * the system's first touch of each page that it reads into, and the wait for code that the process has not run yet. */
+/* Made when a device is opened, used by all its threads.  It saves the first hit of a process the way to the folder and
+ * the system's first touch of each page that it reads into. */
 typedef struct cji_disk_ready {
     cji_disk_folder folder;
     int fd;                      /* of the folder */
@@ -126,9 +126,6 @@ enum { CJI_DISK_ROOM = 96 << 10, CJI_DISK_ROOM_SMALL = 8 << 10 }; /* what fits t
 /* NULL: there is no folder yet that may be used, or no memory.  The log says nothing of it. */
 cji_disk_ready *cji_disk_prepare(void);
 void cji_disk_unprepare(cji_disk_ready *ready); /* may be NULL */
-/* Reads the file "total" of the folder (disk_sweep.c) as an entry is read, and forgets it: the processor has the
- * system's code for that in its caches then. */
-void cji_disk_rehearse(const cji_disk_ready *ready);
 /* Whether the folder is the one that the environment names, is there, and may be used. */
 bool cji_disk_is_ready(const cji_disk_ready *ready);
 

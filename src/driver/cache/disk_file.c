@@ -92,23 +92,6 @@ static cji_disk_result read_all(int fd, cji_disk_head *head, unsigned char *room
     return CJI_DISK_HIT;
 }
 
-/* Neither a link to elsewhere nor a pipe that never answers. */
-static int open_to_read(int at, const char *path)
-{
-    return openat(at, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
-
-void cji_disk_rehearse(const cji_disk_ready *ready)
-{
-    cji_disk_head head;
-    unsigned char rest[16];
-    struct stat s;
-    const int fd = open_to_read(ready->fd, "total");
-    if (fd < 0) return;
-    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) read_all(fd, &head, rest, sizeof rest);
-    close(fd);
-}
-
 /* Memory for the bytes behind the head: what is ready, where they fill enough of it, so that little is wasted. */
 static unsigned char *room_for(cji_disk_ready *ready, size_t rest, size_t *bytes)
 {
@@ -159,7 +142,8 @@ static void note_use(int fd, const struct stat *s)
 static CJI_FIRST cji_disk_result read_from(int at, const char *path, cji_hash128 key, bool remove,
                                            cji_disk_ready *ready, cji_disk_found *found)
 {
-    int fd = open_to_read(at, path);
+    /* Neither a link to elsewhere nor a pipe that never answers. */
+    int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT) return CJI_DISK_MISS;
     cji_disk_result result = fd < 0 && errno == ELOOP ? CJI_DISK_BAD : CJI_DISK_FAILED;
     if (fd >= 0) {

@@ -48,7 +48,6 @@ cji_disk_ready *cji_disk_prepare(void)
     }
     atomic_init(&r->room, ready_room(CJI_DISK_ROOM));
     atomic_init(&r->small, ready_room(CJI_DISK_ROOM_SMALL));
-    cji_disk_rehearse(r);
     return r;
 }
 
