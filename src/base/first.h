@@ -3,8 +3,7 @@
  *
  * The processor has none of this code in its caches then, and waits for nearly every line of it.  The functions stand
  * together, so that all lines are fetched at once: the processor waits for the first one only, and looks up a few pages
- * in place of many.  A device that is opened fetches them, and so does each load, since what ran in between may have
- * taken their place.  A function that is left out costs nothing but its own lines.
+ * in place of many.  Each load fetches them.  A function that is left out costs nothing but its own lines.
  *
  *     static CJI_FIRST void compile(...)      // its definition */
 #ifndef CJI_FIRST_H
