@@ -323,6 +323,12 @@ void cji_module_free_named(cj_module *mod); /* with the last reference of the mo
 cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *call);
 void cji_kernel_free_kept(cj_kernel *k);
 
+/* What is known of the code that launches use now. */
+static inline const cj_kernel_info *cji_kernel_code(const cj_kernel *k)
+{
+    return atomic_load_explicit(&k->has_faster, memory_order_acquire) ? &k->faster_info : &k->info;
+}
+
 /* Whether `fn` is its code: what a graph has captured may be the first one. */
 static inline bool cji_kernel_has(const cj_kernel *k, CUfunction fn) { return fn == k->first || fn == k->fn; }
 

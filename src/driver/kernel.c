@@ -297,7 +297,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
     if (!info || info->size < sizeof info->size)
         return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_info)");
     size_t size = info->size;
-    memcpy(info, atomic_load(&k->has_faster) ? &k->faster_info : &k->info, size < sizeof *info ? size : sizeof *info);
+    memcpy(info, cji_kernel_code(k), size < sizeof *info ? size : sizeof *info);
     info->size = size;
     return CJ_OK;
 }

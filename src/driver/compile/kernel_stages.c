@@ -10,8 +10,8 @@ static void switch_code(cj_kernel *k, const cj_kernel *faster)
     k->faster = cji_obj_retain(faster->mod);
     k->faster_info = faster->info;
     k->faster_info.shared_dynamic = k->info.shared_dynamic;
-    atomic_store(&k->has_faster, true);
     k->fn = faster->fn;
+    atomic_store(&k->has_faster, true); /* who sees its limits launches it */
 }
 
 bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *call)
