@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,6 +157,39 @@ static void test_json(cj_driver *under)
     tap_has_str(text, "attrib=CU_DEVICE_ATTRIBUTE_", "as are attributes");
     tap_has_str(text, "\"kernel\":\"more(", "and a launch has its kernel");
     tap_has_str(text, "name=\\\"more\\\"", "quotes are escaped");
+}
+
+/* A file that cannot grow any more, at different places in a line, ends with a whole one. */
+static void test_full(cj_driver *under)
+{
+    static const char *const names[] = { "full.json", "full" };
+    struct rlimit before, small;
+    char line[600];
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    for (int i = 0; i < 6; i++) {
+        const char *name = names[i & 1];
+        small.rlim_cur = 8000 + 77 * (rlim_t)i;
+        cj_driver *drv = cj_driver_open_traced(under, in_folder(name));
+        while (cj_log_read(line, sizeof line)) {}
+        setrlimit(RLIMIT_FSIZE, &small);
+        const bool fine = work(drv);
+        setrlimit(RLIMIT_FSIZE, &before);
+        tap_ok(fine, "%s of %d bytes: the program works", name, (int)small.rlim_cur);
+        cj_driver_close(drv);
+        int told = 0;
+        while (cj_log_read(line, sizeof line)) told += strstr(line, " ends here: File too large") != NULL;
+        tap_is_int(told, 1, "%s: the log says it once", name);
+        slurp(in_folder(name));
+        const bool ends = length > 7000 && length <= small.rlim_cur && text[length - 1] == '\n';
+        tap_ok(ends, "%s: it is cut", name);
+        if (!ends) continue;
+        text[length - 1] = 0;
+        const char *last = strrchr(text, '\n');
+        if (i & 1) tap_ok(last && strstr(last, " = CUDA_"), "%s: behind a line", name);
+        else tap_ok(balanced(text) && !strcmp(last, "\n]"), "%s: and is JSON", name);
+    }
 }
 
 static const struct {
@@ -397,6 +432,7 @@ int main(int argc, char **argv)
     cj_driver *under = cj_driver_open(NULL);
     test_text(under);
     test_json(under);
+    test_full(under);
     test_wrong(under);
     cj_driver_close(under);
     test_environment();

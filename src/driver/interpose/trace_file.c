@@ -162,6 +162,16 @@ static bool write_at(const cji_trace_file *file, const char *p, size_t n, off_t 
     return true;
 }
 
+/* A line that was not written whole leaves the file as it was before. */
+static void take_back(const cji_trace_file *file)
+{
+    off_t end = file->end;
+    if (file->stream) return;
+    if (file->json && !file->empty && write_at(file, json_end, sizeof json_end - 1, end))
+        end += (off_t)sizeof json_end - 1;
+    if (ftruncate(file->fd, end)) return; /* a pipe */
+}
+
 void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
 {
     CJI_NO_CANCEL;
@@ -178,8 +188,8 @@ void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
         failed = !write_at(file, room, (size_t)written, file->end);
         error = errno;
         file->failed = failed;
-        file->end += written - tail;
-        file->empty = false;
+        if (failed) take_back(file);
+        else file->end += written - tail, file->empty = false;
     }
     cji_unlock(&file->lock, CJI_LOCK_TRACE);
     if (failed) cji_log(CJ_LOG_WARNING, "the trace %s ends here: %s", file->path, strerror(error));
