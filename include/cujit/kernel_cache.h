@@ -63,7 +63,8 @@ typedef cj_kernel *(*cj_kernel_build_fn)(void *user, cj_device *dev);
  * Errors, in the failed kernel that is returned: those of the kernel that `build` returns, and
  *   CJ_EINVAL: `key` or `build` is NULL, `bytes` is 0, or `build` returned NULL or a kernel of
  *     another device
- *   CJ_ESTATE: a `build` gets the key that it builds, or threads that build wait for each other
+ *   CJ_ESTATE: a `build` gets the key that it builds, or threads that build wait for each other, in
+ *     one cache or several
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_kernel *cj_kernel_cache_get(cj_kernel_cache *c, const void *key, size_t bytes,
                                       cj_kernel_build_fn build, void *user);
