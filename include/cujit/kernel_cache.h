@@ -53,7 +53,8 @@ CJ_API cj_kernel_cache *cj_kernel_cache_create(cj_device *dev, const cj_kernel_c
 
 /* Builds a kernel for `dev`, the cache's device.  Returns a kernel, which becomes the cache's; or a
  * failed kernel, as cj_kernel_load returns it, which every thread that waits for the key gets.  The
- * next call with the key builds again.  It may get kernels of other keys. */
+ * next call with the key builds again.  It may get kernels of other keys.  It must not wait for a
+ * thread that gets the key, as a callback of a compiler may do. */
 typedef cj_kernel *(*cj_kernel_build_fn)(void *user, cj_device *dev);
 
 /* Returns the kernel of the key of `bytes` bytes.  Where there is none it calls `build` on this
