@@ -296,6 +296,20 @@ static void test_stream(void)
     tap_ok(length > 7 && !strcmp(text + length - 7, "behind\n"), "and behind");
     tap_is_uint(count_of("# process"), 2, "each process names itself");
     tap_is_uint(count_of("cuInit("), 2, "and has its calls there");
+    int ends[2];
+    char line[600];
+    if (pipe(ends)) tap_bail("no pipe");
+    close(ends[0]);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
+    setenv("CUJIT_TRACE", name, 1);
+    while (cj_log_read(line, sizeof line)) {}
+    drv = cj_driver_open(NULL);
+    tap_ok(work(drv), "a pipe that nobody reads does not end the program");
+    cj_driver_close(drv);
+    int told = 0;
+    while (cj_log_read(line, sizeof line)) told += strstr(line, " ends here: Broken pipe") != NULL;
+    tap_is_int(told, 1, "but the trace, once");
+    close(ends[1]);
     snprintf(name, sizeof name, "/dev/fd/%d", 1000000);
     setenv("CUJIT_TRACE", name, 1);
     drv = cj_driver_open(NULL);

@@ -7,8 +7,10 @@
  * the lines where it is, between what others write there. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -149,11 +151,28 @@ uint64_t cji_trace_file_begun(const cji_trace_file *file) { return file->begun; 
 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
 
+/* As write(), but a pipe that nobody reads any more is an error and no signal, which would end the program. */
+static ssize_t write_stream(int fd, const char *p, size_t n)
+{
+    static const struct timespec now = { 0 };
+    sigset_t pipe_signal, before, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    const ssize_t done = write(fd, p, n);
+    const int error = errno;
+    if (done < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE)) sigtimedwait(&pipe_signal, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return done;
+}
+
 /* At the end of what was written; a file that has no places, as a pipe, takes it as it comes. */
 static bool write_at(const cji_trace_file *file, const char *p, size_t n, off_t at)
 {
     while (n) {
-        ssize_t done = file->stream ? write(file->fd, p, n) : pwrite(file->fd, p, n, at);
+        ssize_t done = file->stream ? write_stream(file->fd, p, n) : pwrite(file->fd, p, n, at);
         if (done < 0 && errno == ESPIPE) done = write(file->fd, p, n);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
