@@ -123,7 +123,8 @@ CJ_API cj_future *cj_compiler_kernel(cj_compiler *c, cj_ptx *m, const char *name
 
 /* Returns a kernel that can be launched soon, and requests a faster one.  Compiles without
  * optimisation (CJ_OPT_NONE) now, on a thread of its own, and with `opts` behind other requests.
- * When that is loaded, launches use it, from one launch to the next; the handle stays the same.
+ * When that is loaded, launches use it, from one launch to the next; the handle stays the same, and
+ * what cj_kernel_set_attribute has set holds.
  * What was captured or added to a graph before keeps the code that it has.
  *
  * The optimised code is not used if it allows smaller blocks than the first one; the log reports

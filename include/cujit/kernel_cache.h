@@ -53,7 +53,8 @@ CJ_API cj_kernel_cache *cj_kernel_cache_create(cj_device *dev, const cj_kernel_c
 
 /* Builds a kernel for `dev`, the cache's device.  Returns a kernel, which becomes the cache's; or a
  * failed kernel, as cj_kernel_load returns it, which every thread that waits for the key gets.  The
- * next call with the key builds again.  It may get kernels of other keys. */
+ * next call with the key builds again.  It may get kernels of other keys.  It must not wait for a
+ * thread that gets the key, as a callback of a compiler may do. */
 typedef cj_kernel *(*cj_kernel_build_fn)(void *user, cj_device *dev);
 
 /* Returns the kernel of the key of `bytes` bytes.  Where there is none it calls `build` on this
@@ -63,7 +64,8 @@ typedef cj_kernel *(*cj_kernel_build_fn)(void *user, cj_device *dev);
  * Errors, in the failed kernel that is returned: those of the kernel that `build` returns, and
  *   CJ_EINVAL: `key` or `build` is NULL, `bytes` is 0, or `build` returned NULL or a kernel of
  *     another device
- *   CJ_ESTATE: a `build` gets the key that it builds, or threads that build wait for each other
+ *   CJ_ESTATE: a `build` gets the key that it builds, or threads that build wait for each other, in
+ *     one cache or several
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_kernel *cj_kernel_cache_get(cj_kernel_cache *c, const void *key, size_t bytes,
                                       cj_kernel_build_fn build, void *user);

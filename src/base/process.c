@@ -17,6 +17,7 @@ cji_process_state cji_process = {
     .fork_gen = 1,
     .drivers_lock = PTHREAD_MUTEX_INITIALIZER,
     .traces_lock = PTHREAD_MUTEX_INITIALIZER,
+    .memo_waits_lock = PTHREAD_MUTEX_INITIALIZER,
     .log = { .lock = PTHREAD_MUTEX_INITIALIZER },
     .reserve = { .lock = PTHREAD_MUTEX_INITIALIZER },
     .thread_once = PTHREAD_ONCE_INIT,

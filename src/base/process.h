@@ -63,6 +63,9 @@ typedef struct cji_process_state {
     uint64_t trace_begun, record_begun;
     int trace_held, record_held;
     unsigned record_turn;
+    pthread_mutex_t memo_waits_lock;  /* guards memo_waits */
+    struct cji_memo_wait *memo_waits; /* threads that wait for what others build: src/driver/cache/memo.c */
+    atomic_uint memo_waits_gen;       /* as drivers_gen */
     atomic_bool cache_told;  /* a failure of the kernel cache on disk is in the log: src/driver/cache */
     cji_log_ring log;
     cji_reserve reserve;

@@ -103,7 +103,7 @@ struct cj_device {
     pthread_mutex_t modules_lock;      /* guards modules and their state */
     pthread_cond_t modules_cond;
     cj_module *modules;                /* those made from builders */
-    pthread_mutex_t shared_lock;       /* held while a kernel's limit of dynamic shared memory is raised */
+    pthread_mutex_t attributes_lock;   /* held while an attribute of a kernel is set */
     struct cji_memo *images;           /* those that were compiled or read lately (image_cache.c); NULL: none yet */
     struct cji_disk_ready *ready;      /* for what it reads of the kernel cache (image_cache.c); NULL: nothing */
     cji_text spare;                    /* under modules_lock: room for the next module's PTX (image.c) */
@@ -306,6 +306,8 @@ struct cj_kernel {
     cj_module *faster;           /* NULL: none; the same code, optimised, which launches use since it was loaded */
     cj_kernel_info faster_info;  /* of its function; written before has_faster */
     atomic_bool has_faster;
+    int32_t attribute[CJ_KERNEL_CLUSTER_POLICY + 1]; /* what cj_kernel_set_attribute has set; under attributes_lock */
+    unsigned attributes;         /* a bit for each that it has set */
     char *name;
     bool kept;                   /* by its module, for launches by name: its references are the module's */
     size_t nparam_room;          /* of param[] */
@@ -323,6 +325,12 @@ void cji_module_free_named(cj_module *mod); /* with the last reference of the mo
 /* Their parts in kernel.c. */
 cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *call);
 void cji_kernel_free_kept(cj_kernel *k);
+
+/* What is known of the code that launches use now. */
+static inline const cj_kernel_info *cji_kernel_code(const cj_kernel *k)
+{
+    return atomic_load_explicit(&k->has_faster, memory_order_acquire) ? &k->faster_info : &k->info;
+}
 
 /* Whether `fn` is its code: what a graph has captured may be the first one. */
 static inline bool cji_kernel_has(const cj_kernel *k, CUfunction fn) { return fn == k->first || fn == k->fn; }
@@ -436,6 +444,10 @@ CUresult cji_kernel_resident(cj_kernel *k, uint32_t threads, uint32_t shared, ui
 
 /* Lets the kernel have that much dynamic shared memory: cuFuncSetAttribute, where it must.  Context current. */
 CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);
+
+/* Sets what cj_kernel_set_attribute has set for `k`, but dynamic shared memory, for the function `to`; in a scope, with
+ * attributes_lock held. */
+CUresult cji_kernel_attributes_copy(const cj_kernel *k, CUfunction to);
 
 /* Gives the launch to the driver: cuLaunchKernel, or cuLaunchKernelEx for clusters and cooperative launches; raises
  * the limit of dynamic shared memory

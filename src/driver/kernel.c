@@ -298,7 +298,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
     if (!info || info->size < sizeof info->size)
         return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_info)");
     size_t size = info->size;
-    memcpy(info, atomic_load(&k->has_faster) ? &k->faster_info : &k->info, size < sizeof *info ? size : sizeof *info);
+    memcpy(info, cji_kernel_code(k), size < sizeof *info ? size : sizeof *info);
     info->size = size;
     return CJ_OK;
 }
@@ -310,12 +310,12 @@ CJI_FIRST CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
     CUresult r = CUDA_SUCCESS;
     if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return r;
     /* One thread at a time: the smaller of two values, set last, would take the other launch's memory away. */
-    cji_lock(&k->dev->shared_lock, CJI_LOCK_SHARED);
+    cji_lock(&k->dev->attributes_lock, CJI_LOCK_ATTRIBUTES);
     if (bytes > atomic_load_explicit(&k->shared_set, memory_order_relaxed)) {
         r = k->dev->api.cuFuncSetAttribute(k->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
         if (r == CUDA_SUCCESS) atomic_store(&k->shared_set, bytes);
     }
-    cji_unlock(&k->dev->shared_lock, CJI_LOCK_SHARED);
+    cji_unlock(&k->dev->attributes_lock, CJI_LOCK_ATTRIBUTES);
     return r;
 }
 

@@ -1,4 +1,5 @@
 /* Attributes of kernels, set and read. */
+#include "base/lock.h"
 #include "driver/driver.h"
 
 static const struct kernel_attr_row { CUfunction_attribute attribute; const char *name; bool cluster; } attr_rows[] = {
@@ -25,6 +26,15 @@ static cj_status attribute_row(cj_kernel *k, cj_kernel_attr attr, const struct k
     return CJ_OK;
 }
 
+CUresult cji_kernel_attributes_copy(const cj_kernel *k, CUfunction to)
+{
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < sizeof attr_rows / sizeof *attr_rows && r == CUDA_SUCCESS; i++)
+        if (k->attributes >> i & 1 && i != CJ_KERNEL_SHARED_DYNAMIC)
+            r = k->dev->api.cuFuncSetAttribute(to, attr_rows[i].attribute, k->attribute[i]);
+    return r;
+}
+
 cj_status cj_kernel_set_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t value)
 {
     static const char call[] = "cj_kernel_set_attribute";
@@ -33,13 +43,19 @@ cj_status cj_kernel_set_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t val
     cj_status st = attribute_row(k, attr, &row, call);
     if (st == CJ_OK) st = cji_scope_begin_relaxed(k, k->dev, &scope, call);
     if (st != CJ_OK) return st;
+    cji_lock(&k->dev->attributes_lock, CJI_LOCK_ATTRIBUTES);
     CUresult r = k->dev->api.cuFuncSetAttribute(k->fn, row->attribute, value);
+    if (r == CUDA_SUCCESS) {
+        k->attribute[attr] = value;
+        k->attributes |= 1u << attr;
+        if (attr == CJ_KERNEL_SHARED_DYNAMIC) atomic_store(&k->shared_set, (unsigned)value);
+    }
+    cji_unlock(&k->dev->attributes_lock, CJI_LOCK_ATTRIBUTES);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS)
         return cji_cu_fail_as(k, k->dev, r, r == CUDA_ERROR_INVALID_VALUE ? CJ_EINVAL : CJ_OK,
                               "cuFuncSetAttribute", call, "%s: %s: %s cannot be %d", call, cji_short(k->name),
                               row->name, (int)value);
-    if (attr == CJ_KERNEL_SHARED_DYNAMIC) atomic_store(&k->shared_set, (unsigned)value);
     return CJ_OK;
 }
 

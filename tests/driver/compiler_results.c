@@ -224,6 +224,8 @@ static void two_stages(void)
     tap_is_str(cj_error_of(k)->message, "", "a kernel of the first stage");
     tap_is_int(cj_future_query(optimised), CJ_ENOTREADY, "the second stage waits");
     void *first = cj_kernel_raw(k);
+    int32_t carveout = 0;
+    tap_is_int(cj_kernel_set_attribute(k, CJ_KERNEL_CARVEOUT, 50), CJ_OK, "an attribute of it is set");
     cj_module *mod = cj_kernel_module(k);
     cj_fill32(s, d, 10, 1);
     tap_is_uint(run(k), 11, "it computes");
@@ -242,6 +244,8 @@ static void two_stages(void)
     tap_ok(same == k, "its kernel is the same handle");
     tap_ok(cj_kernel_raw(k) != first, "launches use other code");
     tap_ok(cj_kernel_module(k) == mod, "the kernel's module stays");
+    tap_is_int(cj_kernel_attribute(k, CJ_KERNEL_CARVEOUT, &carveout), CJ_OK, "its attribute is read");
+    tap_is_int(carveout, 50, "and is what was set for the first code");
     if (!tap_on_gpu()) latch_open(&busy);
     tap_is_uint(run(k), 13, "launches of both are right");
     cj_graph_launch(s, x);

@@ -137,6 +137,46 @@ static void one_builds(void)
     tap_is_int(cj_kernel_cache_forget(cache, &number, sizeof number), CJ_OK, "it is kept");
 }
 
+/* Two threads, each of which builds a kernel of one cache and gets the other's of the other cache. */
+static cj_kernel_cache *caches[2];
+static pthread_barrier_t both_build;
+
+static cj_kernel *build_of_other(void *user, cj_device *on)
+{
+    const int other = !*(int *)user, key = 1;
+    pthread_barrier_wait(&both_build);
+    cj_kernel *k = cj_kernel_cache_get(caches[other], &key, sizeof key, build, user);
+    if (cj_error_of(k)->status != CJ_ESTATE) return k;
+    cj_kernel_free(k);
+    return build(user, on);
+}
+
+static void *get_of(void *number)
+{
+    const int key = 1;
+    return cj_kernel_cache_get(caches[*(int *)number], &key, sizeof key, build_of_other, number);
+}
+
+static void two_caches(void)
+{
+    pthread_t thread[2];
+    int number[2] = { 0, 1 }, good = 0;
+    pthread_barrier_init(&both_build, NULL, 2);
+    builds = 0;
+    for (int i = 0; i < 2; i++) caches[i] = cj_kernel_cache_create(dev, NULL);
+    for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, get_of, &number[i]);
+    for (int i = 0; i < 2; i++) {
+        void *k;
+        pthread_join(thread[i], &k);
+        good += cj_error_of(k)->status == CJ_OK;
+        cj_kernel_free(k);
+    }
+    tap_is_int(good, 2, "builds of two caches that need each other's kernel end");
+    tap_is_int(builds, 1, "the second to wait gets an error instead");
+    for (int i = 0; i < 2; i++) cj_kernel_cache_free(caches[i]);
+    pthread_barrier_destroy(&both_build);
+}
+
 static cj_kernel *build_failing(void *user, cj_device *on)
 {
     builds++;
@@ -283,6 +323,7 @@ int main(void)
     hits();
     bound();
     one_builds();
+    two_caches();
     failures();
     crossed();
     builders();

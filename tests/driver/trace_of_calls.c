@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +159,39 @@ static void test_json(cj_driver *under)
     tap_has_str(text, "name=\\\"more\\\"", "quotes are escaped");
 }
 
+/* A file that cannot grow any more, at different places in a line, ends with a whole one. */
+static void test_full(cj_driver *under)
+{
+    static const char *const names[] = { "full.json", "full" };
+    struct rlimit before, small;
+    char line[600];
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    for (int i = 0; i < 6; i++) {
+        const char *name = names[i & 1];
+        small.rlim_cur = 8000 + 77 * (rlim_t)i;
+        cj_driver *drv = cj_driver_open_traced(under, in_folder(name));
+        while (cj_log_read(line, sizeof line)) {}
+        setrlimit(RLIMIT_FSIZE, &small);
+        const bool fine = work(drv);
+        setrlimit(RLIMIT_FSIZE, &before);
+        tap_ok(fine, "%s of %d bytes: the program works", name, (int)small.rlim_cur);
+        cj_driver_close(drv);
+        int told = 0;
+        while (cj_log_read(line, sizeof line)) told += strstr(line, " ends here: File too large") != NULL;
+        tap_is_int(told, 1, "%s: the log says it once", name);
+        slurp(in_folder(name));
+        const bool ends = length > 7000 && length <= small.rlim_cur && text[length - 1] == '\n';
+        tap_ok(ends, "%s: it is cut", name);
+        if (!ends) continue;
+        text[length - 1] = 0;
+        const char *last = strrchr(text, '\n');
+        if (i & 1) tap_ok(last && strstr(last, " = CUDA_"), "%s: behind a line", name);
+        else tap_ok(balanced(text) && !strcmp(last, "\n]"), "%s: and is JSON", name);
+    }
+}
+
 static const struct {
     const char *name, *path, *says;
 } wrong[] = {
@@ -261,6 +296,20 @@ static void test_stream(void)
     tap_ok(length > 7 && !strcmp(text + length - 7, "behind\n"), "and behind");
     tap_is_uint(count_of("# process"), 2, "each process names itself");
     tap_is_uint(count_of("cuInit("), 2, "and has its calls there");
+    int ends[2];
+    char line[600];
+    if (pipe(ends)) tap_bail("no pipe");
+    close(ends[0]);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
+    setenv("CUJIT_TRACE", name, 1);
+    while (cj_log_read(line, sizeof line)) {}
+    drv = cj_driver_open(NULL);
+    tap_ok(work(drv), "a pipe that nobody reads does not end the program");
+    cj_driver_close(drv);
+    int told = 0;
+    while (cj_log_read(line, sizeof line)) told += strstr(line, " ends here: Broken pipe") != NULL;
+    tap_is_int(told, 1, "but the trace, once");
+    close(ends[1]);
     snprintf(name, sizeof name, "/dev/fd/%d", 1000000);
     setenv("CUJIT_TRACE", name, 1);
     drv = cj_driver_open(NULL);
@@ -397,6 +446,7 @@ int main(int argc, char **argv)
     cj_driver *under = cj_driver_open(NULL);
     test_text(under);
     test_json(under);
+    test_full(under);
     test_wrong(under);
     cj_driver_close(under);
     test_environment();

@@ -9,19 +9,25 @@
 #include "base/first.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/obj.h"
 #include "base/process.h"
 
 enum { MEMO_PARTS = 16 };
 
 /* A value that is being built. */
 typedef struct memo_ticket {
-    uint64_t builder;              /* cji_thread_id() */
-    unsigned refs;                 /* with what follows under memo->lock */
-    bool done;
-    void *value;                   /* when done, with a reference of the ticket's own */
-    struct memo_ticket *waits_for; /* what the builder waits for meanwhile; NULL: nothing */
-    struct memo_ticket *next;      /* of all that are not done */
+    uint64_t builder; /* cji_thread_id() */
+    unsigned refs;    /* with what follows under memo->lock */
+    void *value;      /* when done, with a reference of the ticket's own */
+    atomic_bool done; /* set under memo->lock; read under the process's lock of waits too */
 } memo_ticket;
+
+/* A thread that waits for a value, in the list of the process: values of several memos may wait for each other. */
+struct cji_memo_wait {
+    uint64_t thread;
+    const memo_ticket *what; /* the waiting thread has a reference */
+    struct cji_memo_wait *next;
+};
 
 typedef struct memo_entry {
     struct memo_entry *next;  /* of its chain */
@@ -47,7 +53,6 @@ struct cji_memo {
     atomic_uint_fast64_t weight;   /* of all values */
     pthread_mutex_t lock;          /* tickets; held while values are evicted */
     pthread_cond_t built;
-    memo_ticket *tickets;
     memo_part part[MEMO_PARTS];
     memo_entry *chain[];           /* rules->chains of all parts */
 };
@@ -131,14 +136,6 @@ static void keep_bound(cji_memo *memo)
 
 /* -- Tickets ------------------------------------------------------------------------------------------------------- */
 
-static void list_ticket(cji_memo *memo, memo_ticket *t)
-{
-    cji_lock(&memo->lock, CJI_LOCK_MEMO);
-    t->next = memo->tickets;
-    memo->tickets = t;
-    cji_unlock(&memo->lock, CJI_LOCK_MEMO);
-}
-
 /* With memo->lock held: one reference less. */
 static void drop_ticket(cji_memo *memo, memo_ticket *t)
 {
@@ -156,35 +153,69 @@ static void settle_ticket(cji_memo *memo, memo_ticket *t, void *value)
 {
     if (value) memo->rules->retain(value);
     cji_lock(&memo->lock, CJI_LOCK_MEMO);
-    memo_ticket **at = &memo->tickets;
-    while (*at != t) at = &(*at)->next;
-    *at = t->next;
-    t->done = true;
+    atomic_store(&t->done, true);
     t->value = value;
     pthread_cond_broadcast(&memo->built);
     drop_ticket(memo, t);
 }
 
-static void set_waits(cji_memo *memo, uint64_t thread, memo_ticket *what)
+/* A child of fork() begins with an empty list, and with a lock that nobody holds. */
+static void lock_waits(void)
 {
-    for (memo_ticket *t = memo->tickets; t; t = t->next)
-        if (t->builder == thread) t->waits_for = what;
+    const uint32_t gen = cji_fork_gen();
+    unsigned seen = atomic_load(&cji_process.memo_waits_gen);
+    if (seen != gen && atomic_compare_exchange_strong(&cji_process.memo_waits_gen, &seen, gen) && gen != 1) {
+        pthread_mutex_init(&cji_process.memo_waits_lock, NULL);
+        cji_process.memo_waits = NULL;
+    }
+    cji_lock(&cji_process.memo_waits_lock, CJI_LOCK_MEMO_WAITS);
+}
+
+static void unlock_waits(void) { cji_unlock(&cji_process.memo_waits_lock, CJI_LOCK_MEMO_WAITS); }
+
+/* What a thread waits for; NULL: nothing. */
+static const memo_ticket *waited_for(uint64_t thread)
+{
+    const struct cji_memo_wait *w = cji_process.memo_waits;
+    while (w && w->thread != thread) w = w->next;
+    return w ? w->what : NULL;
+}
+
+/* False: the thread would wait for itself, by way of others or not. */
+static bool begin_wait(struct cji_memo_wait *wait)
+{
+    bool cycle = false;
+    lock_waits();
+    for (const memo_ticket *t = wait->what; t && !cycle && !atomic_load(&t->done); t = waited_for(t->builder))
+        cycle = t->builder == wait->thread;
+    if (!cycle) {
+        wait->next = cji_process.memo_waits;
+        cji_process.memo_waits = wait;
+    }
+    unlock_waits();
+    return !cycle;
+}
+
+static void end_wait(struct cji_memo_wait *wait)
+{
+    lock_waits();
+    struct cji_memo_wait **at = &cji_process.memo_waits;
+    while (*at != wait) at = &(*at)->next;
+    *at = wait->next;
+    unlock_waits();
 }
 
 /* Waits for a ticket to which the caller has a reference, which is dropped. */
 static void *wait_for_ticket(cji_memo *memo, memo_ticket *t, cji_memo_how *how)
 {
     CJI_NO_CANCEL;
-    const uint64_t me = cji_thread_id();
+    struct cji_memo_wait wait = { .thread = cji_thread_id(), .what = t };
     void *value = NULL;
-    *how = CJI_MEMO_WAITED;
+    *how = begin_wait(&wait) ? CJI_MEMO_WAITED : CJI_MEMO_CYCLE;
     cji_lock(&memo->lock, CJI_LOCK_MEMO);
-    for (const memo_ticket *w = t; w && !w->done; w = w->waits_for)
-        if (w->builder == me) *how = CJI_MEMO_CYCLE;
     if (*how == CJI_MEMO_WAITED) {
-        set_waits(memo, me, t);
         while (!t->done) pthread_cond_wait(&memo->built, &memo->lock);
-        set_waits(memo, me, NULL);
+        end_wait(&wait);
         value = t->value;
         if (value) memo->rules->retain(value);
     }
@@ -298,7 +329,6 @@ CJI_FIRST void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_
             return NULL;
         }
         memo_ticket *mine = fresh->ticket;
-        list_ticket(memo, mine);
         value = look_up(memo, hash, key, bytes, fresh, &t);
         if (!value && !t) {
             *how = CJI_MEMO_BUILT;

@@ -4,9 +4,9 @@
  * When the values weigh more than the bound, those that were not used for the longest time are released.
  *
  * Invariants.  An entry has a value or a ticket, never both: the ticket is there while the value is built.  Entries of
- * a chain are guarded by the chain's lock, of which there are few; tickets and who waits by `lock`.  A ticket has its
- * own reference to the value that was built, so who waited gets it though the entry is gone.  No lock is held while a
- * value is built or released. */
+ * a chain are guarded by the chain's lock, of which there are few; tickets by `lock`.  Who waits for whom is known to
+ * the process, since builds of several memos may wait for each other.  A ticket has its own reference to the value that
+ * was built, so who waited gets it though the entry is gone.  No lock is held while a value is built or released. */
 #ifndef CJI_MEMO_H
 #define CJI_MEMO_H
 

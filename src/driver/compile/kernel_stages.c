@@ -1,8 +1,18 @@
 /* A kernel whose launches use faster code from some moment on. Its handle and its first code stay. */
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "driver/compile/compile.h"
+
+static void switch_code(cj_kernel *k, const cj_kernel *faster)
+{
+    k->faster = cji_obj_retain(faster->mod);
+    k->faster_info = faster->info;
+    k->faster_info.shared_dynamic = k->info.shared_dynamic;
+    k->fn = faster->fn;
+    atomic_store(&k->has_faster, true); /* who sees its limits launches it */
+}
 
 bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *call)
 {
@@ -17,19 +27,19 @@ bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *ca
     }
     /* Launches look at the limit of dynamic shared memory that the first function got; this one takes all there is. */
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_queue_scope(&dev->queue, &scope))
+    if (cji_queue_scope(&dev->queue, &scope)) {
+        cji_lock(&dev->attributes_lock, CJI_LOCK_ATTRIBUTES); /* none is set before the switch and not behind it */
         r = dev->api.cuFuncSetAttribute(faster->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                            most - faster->info.shared);
+                                        most - faster->info.shared);
+        if (r == CUDA_SUCCESS) r = cji_kernel_attributes_copy(k, faster->fn);
+        if (r == CUDA_SUCCESS) switch_code(k, faster);
+        cji_unlock(&dev->attributes_lock, CJI_LOCK_ATTRIBUTES);
+    }
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) {
         cji_cu_fail_as(NULL, dev, r, CJ_OK, "cuFuncSetAttribute", call, "%s: the optimised code of %s", call,
                        cji_short(k->name));
         return false;
     }
-    k->faster = cji_obj_retain(faster->mod);
-    k->faster_info = faster->info;
-    k->faster_info.shared_dynamic = k->info.shared_dynamic;
-    atomic_store(&k->has_faster, true);
-    k->fn = faster->fn;
     return true;
 }

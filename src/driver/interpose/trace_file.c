@@ -7,8 +7,10 @@
  * the lines where it is, between what others write there. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -149,17 +151,44 @@ uint64_t cji_trace_file_begun(const cji_trace_file *file) { return file->begun; 
 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
 
+/* As write(), but a pipe that nobody reads any more is an error and no signal, which would end the program. */
+static ssize_t write_stream(int fd, const char *p, size_t n)
+{
+    static const struct timespec now = { 0 };
+    sigset_t pipe_signal, before, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    const ssize_t done = write(fd, p, n);
+    const int error = errno;
+    if (done < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE)) sigtimedwait(&pipe_signal, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return done;
+}
+
 /* At the end of what was written; a file that has no places, as a pipe, takes it as it comes. */
 static bool write_at(const cji_trace_file *file, const char *p, size_t n, off_t at)
 {
     while (n) {
-        ssize_t done = file->stream ? write(file->fd, p, n) : pwrite(file->fd, p, n, at);
+        ssize_t done = file->stream ? write_stream(file->fd, p, n) : pwrite(file->fd, p, n, at);
         if (done < 0 && errno == ESPIPE) done = write(file->fd, p, n);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
         p += done, n -= (size_t)done, at += done;
     }
     return true;
+}
+
+/* A line that was not written whole leaves the file as it was before. */
+static void take_back(const cji_trace_file *file)
+{
+    off_t end = file->end;
+    if (file->stream) return;
+    if (file->json && !file->empty && write_at(file, json_end, sizeof json_end - 1, end))
+        end += (off_t)sizeof json_end - 1;
+    if (ftruncate(file->fd, end)) return; /* a pipe */
 }
 
 void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
@@ -178,8 +207,8 @@ void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
         failed = !write_at(file, room, (size_t)written, file->end);
         error = errno;
         file->failed = failed;
-        file->end += written - tail;
-        file->empty = false;
+        if (failed) take_back(file);
+        else file->end += written - tail, file->empty = false;
     }
     cji_unlock(&file->lock, CJI_LOCK_TRACE);
     if (failed) cji_log(CJ_LOG_WARNING, "the trace %s ends here: %s", file->path, strerror(error));
