@@ -352,8 +352,8 @@ static cj_status make_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args,
     uint64_t many = args->batches && tiles ? args->batches : 1;
     if (cjk_places_meet(args->out_batch, many, out.stride, args->m) ||
         cjk_places_meet(args->out_batch, many, out.step, args->n))
-        return cjk_fail(s, CJ_EINVAL, call, "out: batches %lld elements apart have elements in one place, with a stride "
-                        "of %lld and a step of %lld", (long long)args->out_batch, (long long)out.stride,
+        return cjk_fail(s, CJ_EINVAL, call, "out: batches %lld elements apart have elements in one place, with a "
+                        "stride of %lld and a step of %lld", (long long)args->out_batch, (long long)out.stride,
                         (long long)out.step);
     bool reads_c = g->o.scaled && args->beta != 0;
     if (reads_c && !cjk_matrix_of(s, &args->c, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "c", &c, call))

@@ -157,8 +157,8 @@ bool cjk_results_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colu
         if (!cjk_matrix_of(s, x, rows, columns, size, "out", out, call)) return false;
         if (!columns || !cjk_places_meet(out->stride, rows, out->step, columns)) return true;
         cjk_fail(s, CJ_EINVAL, call,
-                 "out: %llu rows of %llu elements with a stride of %lld and a step of %lld have several elements in one "
-                 "place", (unsigned long long)rows, (unsigned long long)columns, (long long)out->stride,
+                 "out: %llu rows of %llu elements with a stride of %lld and a step of %lld have several elements in "
+                 "one place", (unsigned long long)rows, (unsigned long long)columns, (long long)out->stride,
                  (long long)out->step);
         return false;
     }

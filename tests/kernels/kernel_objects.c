@@ -311,7 +311,7 @@ static void wrong_arguments_of_rows(void)
     r.positions = m.data;
     launch_says(cj_rope_launch(kb_s[0], first, &r), "there is memory for positions");
     r.positions.addr = 0, r.tokens = 2, r.out_token_stride = 4;
-    launch_says(cj_rope_launch(kb_s[0], first, &r), "out: tokens and heads of 8 elements, 4 and 8 elements apart, have");
+    launch_says(cj_rope_launch(kb_s[0], first, &r), "out: tokens and heads of 8 elements, 4 and 8 elements apart");
     cj_rope_free(first), cj_rope_free(given);
 
     cj_argmax *g = cj_argmax_create(kb_dev, CJ_ARGMAX(.type = CJ_F32));
