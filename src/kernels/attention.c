@@ -184,7 +184,7 @@ cj_attention *cj_attention_create(cj_device *dev, const cj_attention_opts *opts)
     if (!cjk_options(object, call, &x->o, sizeof x->o, opts)) return cjk_failed(object), object;
     x->type = (cj_type)x->o.type;
     if (x->type != CJ_F32 && x->type != CJ_F16 && x->type != CJ_BF16)
-        cjk_fail(object, CJ_EINVAL, call, "type is %s; wants f32, f16 or bf16", cjk_type_name(x->type));
+        cjk_fail_type(object, call, "type", x->o.type, CJK_REALS);
     else if (!x->o.dim)
         cjk_fail(object, CJ_EINVAL, call, "dim is 0; wants the elements of a head");
     else if (x->o.dim > CJ_ATTENTION_DIM_MOST)

@@ -288,6 +288,7 @@ static void mistakes(void)
 {
     cj_ptx *m = cj_ptx_create();
     const cj_gemm_opts wrong[] = {
+        { .size = sizeof *wrong },
         { .size = sizeof *wrong, .type = CJ_PRED },
         { .size = sizeof *wrong, .type = CJ_F32, .out_type = CJ_PRED },
         { .size = sizeof *wrong, .type = CJ_F32, .wide = CJ_F16 },
@@ -299,6 +300,7 @@ static void mistakes(void)
         { .size = sizeof *wrong, .type = CJ_F32, .module = m, .function = "none" },
     };
     static const char *const parts[] = {
+        "type is not set; wants an integer of 8 to 64 bits, f16, bf16, f32 or f64",
         "is no type of elements",
         "out_type",
         "wide is f16",
