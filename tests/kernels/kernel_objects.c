@@ -332,9 +332,9 @@ static void wrong_arguments_of_rows(void)
         cj_argmax_free(g);
     }
     cj_gemv *v = cj_gemv_create(kb_dev, CJ_GEMV(.format = CJ_GEMV_F16));
-    launch_says(cj_gemv_launch(kb_s[0], v, &(cj_gemv_args){ .matrix = m.data, .row_bytes = UINT64_C(1) << 40,
-                                                            .x = m.data, .out = m.data, .rows = 1 << 30, .columns = 8 }),
-                "1073741824 rows of 1099511627776 bytes are beyond any memory");
+    const cj_gemv_args far = { .matrix = m.data, .row_bytes = UINT64_C(1) << 40, .x = m.data, .out = m.data,
+                               .rows = 1 << 30, .columns = 8 };
+    launch_says(cj_gemv_launch(kb_s[0], v, &far), "1073741824 rows of 1099511627776 bytes are beyond any");
     cj_gemv_free(v);
     cj_scan *c = cj_scan_create(kb_dev, CJ_SCAN(.type = CJ_F32));
     launch_says(cj_scan_launch(kb_s[0], c, &(cj_scan_args){ .x = x, .out = { m.data, CJ_ROWS_SAME, 0 }, .rows = 2,
