@@ -203,6 +203,10 @@ cj_status cj_argmax_launch(cj_stream *s, cj_argmax *object, const cj_argmax_args
              pieces = cjk_pieces_of(args->columns, piece);
     if (rows > INT32_MAX)
         return cjk_fail(s, CJ_EINVAL, call, "%llu rows are more than a grid has blocks", (unsigned long long)rows);
+    uint64_t most = a->index == CJ_U32 ? UINT32_MAX : a->index == CJ_S32 ? INT32_MAX : INT64_MAX;
+    if (args->columns - 1 > most)
+        return cjk_fail(s, CJ_EINVAL, call, "%llu columns are more than index_type %s counts; make the object with "
+                        ".index_type = CJ_S64", (unsigned long long)args->columns, cjk_type_name(a->index));
     if (!cjk_matrix_of(s, &args->x, rows, args->columns, cjk_size(a->type), "x", &x, call)) return CJ_EINVAL;
     if (!cjk_elements_at(s, args->out, cjk_size(a->index), "out", call)) return CJ_EINVAL;
     if (!cjk_space_begin(s, &a->code, argmax_need(a->type, rows, args->columns), &args->workspace, &space, call))

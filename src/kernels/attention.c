@@ -184,7 +184,7 @@ cj_attention *cj_attention_create(cj_device *dev, const cj_attention_opts *opts)
     if (!cjk_options(object, call, &x->o, sizeof x->o, opts)) return cjk_failed(object), object;
     x->type = (cj_type)x->o.type;
     if (x->type != CJ_F32 && x->type != CJ_F16 && x->type != CJ_BF16)
-        cjk_fail(object, CJ_EINVAL, call, "type is %s; wants f32, f16 or bf16", cjk_type_name(x->type));
+        cjk_fail_type(object, call, "type", x->o.type, CJK_REALS);
     else if (!x->o.dim)
         cjk_fail(object, CJ_EINVAL, call, "dim is 0; wants the elements of a head");
     else if (x->o.dim > CJ_ATTENTION_DIM_MOST)
@@ -235,14 +235,15 @@ static bool heads_checked(cj_stream *s, cj_heads *h, const char *name, uint64_t 
     return true;
 }
 
-/* Whether no two elements of what is written are in one place.  `batches`: 1 where offsets say where sequences begin. */
+/* Whether no two elements of what is written are in one place.  Sequences and tokens are 1 where offsets say where
+ * they are: how many tokens there are is not known then. */
 static bool heads_apart(cj_stream *s, const cj_heads *h, const char *name, uint64_t batches, uint64_t tokens,
                         uint64_t heads, uint32_t dim, const char *call)
 {
     const struct { int64_t by; uint64_t n; } index[] = {
         { h->batch, batches }, { h->token, tokens }, { h->head, heads }, { 1, dim },
     };
-    for (int i = 0; i < 4 && tokens; i++)
+    for (int i = 0; i < 4; i++)
         for (int k = i + 1; k < 4; k++)
             if (cjk_places_meet(index[i].by, index[i].n, index[k].by, index[k].n))
                 return cjk_fail(s, CJ_EINVAL, call, "%s: sequences, tokens and heads of %u elements, %lld, %lld and "
@@ -360,8 +361,10 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
         if (!heads_checked(s, h, rows[i].name, a.batches, rows[i].tokens, rows[i].heads, rows[i].lse ? 1 : x->o.dim,
                            rows[i].lse ? 4 : size, call)) return CJ_EINVAL;
         if (rows[i].offsets.addr) h->batch = 0; /* the offsets say where a sequence begins */
-        if (i >= 3 && !heads_apart(s, h, rows[i].name, rows[i].offsets.addr ? 1 : a.batches, rows[i].tokens,
-                                   rows[i].heads, rows[i].lse ? 1 : x->o.dim, call)) return CJ_EINVAL;
+        bool many = !rows[i].offsets.addr;
+        uint64_t sequences = many ? a.batches : 1, tokens = many ? rows[i].tokens : 1;
+        if (i >= 3 && rows[i].tokens && !heads_apart(s, h, rows[i].name, sequences, tokens, rows[i].heads,
+                                                     rows[i].lse ? 1 : x->o.dim, call)) return CJ_EINVAL;
         arg[n++] = cj_arg_ptr(h->data);
         arg[n++] = cj_arg_i(h->token);
         arg[n++] = cj_arg_i(h->head);

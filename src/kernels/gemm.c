@@ -42,8 +42,7 @@ static cj_status check_types(void *x, cjk_gemm *g, const char *call)
     g->type[CJK_GEMM_OUT] = o->out_type ? (cj_type)o->out_type : bytes ? four : g->type[CJK_GEMM_A];
     for (int i = 0; i < 3; i++)
         if (!cjk_size(g->type[i]))
-            return cjk_fail(x, CJ_EINVAL, call, "%s %d is no type of elements; wants an integer of 8 to 64 bits, f16, "
-                            "bf16, f32 or f64", names[i], (int)g->type[i]);
+            return cjk_fail_type(x, call, names[i], (int32_t)g->type[i], CJK_ELEMENTS);
     for (int i = 0; i < 2 && o->elements; i++)
         if (g->type[i] != of_elements)
             return cjk_fail(x, CJ_EINVAL, call, "%s is %s; elements of %s are %s", names[i], cjk_type_name(g->type[i]),
@@ -52,8 +51,7 @@ static cj_status check_types(void *x, cjk_gemm *g, const char *call)
     g->wide = o->wide ? (cj_type)o->wide : cjk_wide(g->type[CJK_GEMM_A]);
     if (!o->wide && cjk_size(wide_b) > cjk_size(g->wide)) g->wide = wide_b;
     if (cjk_size(g->wide) < 4 || g->wide != cjk_wide(g->wide))
-        return cjk_fail(x, CJ_EINVAL, call, "wide is %s; wants f32, f64 or an integer of 32 or 64 bits",
-                        cjk_type_name(g->wide));
+        return cjk_fail_type(x, call, "wide", (int32_t)g->wide, "f32, f64 or an integer of 32 or 64 bits");
     for (int i = 0; i < 2; i++)
         if ((gemm_floating(g->type[i]) || o->elements) && !gemm_floating(g->wide))
             return cjk_fail(x, CJ_EINVAL, call, "elements of %s are not summed as %s",
@@ -268,6 +266,13 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
                         "set .scaled = 1 in the options", a->alpha, a->beta, a->c.data.addr ? "a" : "no");
     if (a->batches > 1 && !a->out_batch)
         return cjk_fail(s, CJ_EINVAL, call, "out_batch is 0, with %llu batches", (unsigned long long)a->batches);
+    const struct { const char *name; int64_t by; } apart[] = {
+        { "a", a->a_batch }, { "b", a->b_batch }, { "c", a->c_batch }, { "out", a->out_batch },
+    };
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (!cjk_batches_fit(apart[i].by, a->batches))
+            return cjk_fail(s, CJ_EINVAL, call, "%s: %llu batches %lld elements apart are beyond any memory",
+                            apart[i].name, (unsigned long long)a->batches, (long long)apart[i].by);
     const struct { const char *name; uint64_t is, of_options; } known[] = {
         { "m", a->m, g->o.m }, { "n", a->n, g->o.n }, { "k", a->k, g->o.k },
     };
@@ -352,8 +357,8 @@ static cj_status make_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args,
     uint64_t many = args->batches && tiles ? args->batches : 1;
     if (cjk_places_meet(args->out_batch, many, out.stride, args->m) ||
         cjk_places_meet(args->out_batch, many, out.step, args->n))
-        return cjk_fail(s, CJ_EINVAL, call, "out: batches %lld elements apart have elements in one place, with a stride "
-                        "of %lld and a step of %lld", (long long)args->out_batch, (long long)out.stride,
+        return cjk_fail(s, CJ_EINVAL, call, "out: batches %lld elements apart have elements in one place, with a "
+                        "stride of %lld and a step of %lld", (long long)args->out_batch, (long long)out.stride,
                         (long long)out.step);
     bool reads_c = g->o.scaled && args->beta != 0;
     if (reads_c && !cjk_matrix_of(s, &args->c, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "c", &c, call))

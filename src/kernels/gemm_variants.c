@@ -59,10 +59,21 @@ static bool may_come(const cjk_gemm *g, int i, cjk_next next)
     return (next == CJK_K_NEXT || cjk_size(g->type[i]) == 2) && order_allows(g, i, next);
 }
 
+/* Large tiles if they are as many as the device has multiprocessors, and do not lie outside for more than a half. */
+static uint32_t mma_side(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches)
+{
+    uint64_t tiles = cjk_pieces(m, CJK_MMA_LARGE) * cjk_pieces(n, CJK_MMA_LARGE);
+    if (m <= CJK_MMA_SMALL || n <= CJK_MMA_SMALL) return CJK_MMA_SMALL;
+    return tiles * batches >= g->multiprocessors ? CJK_MMA_LARGE : CJK_MMA_SMALL;
+}
+
+/* Both tiles, unless the sizes rule one out.  More batches make more tiles, which are larger then. */
 static void add_mma(cjk_gemm *g)
 {
     bool few = (g->o.m && g->o.m <= CJK_MMA_SMALL) || (g->o.n && g->o.n <= CJK_MMA_SMALL);
-    for (uint32_t side = few ? CJK_MMA_SMALL : CJK_MMA_LARGE; side >= CJK_MMA_SMALL; side /= 2) {
+    bool many = g->o.m && g->o.n && mma_side(g, g->o.m, g->o.n, 1) == CJK_MMA_LARGE;
+    uint32_t least = many ? CJK_MMA_LARGE : CJK_MMA_SMALL;
+    for (uint32_t side = few ? CJK_MMA_SMALL : CJK_MMA_LARGE; side >= least; side /= 2) {
         cjk_gemm_variant v = { .path = CJ_GEMM_MMA, .rows = side, .columns = side };
         for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT; a++)
             for (cjk_next b = CJK_K_NEXT; b <= CJK_OUTER_NEXT; b++) {
@@ -241,14 +252,6 @@ static cjk_next next_of(const cjk_gemm_operand *x, size_t size)
     if ((x->by_k == 1 || x->k <= 1) && (in_units(x->by_outer, size) || x->outer <= 1)) return CJK_K_NEXT;
     if ((x->by_outer == 1 || x->outer <= 1) && (in_units(x->by_k, size) || x->k <= 1)) return CJK_OUTER_NEXT;
     return CJK_ANY_NEXT;
-}
-
-/* Large tiles if they are as many as the device has multiprocessors, and do not lie outside for more than a half. */
-static uint32_t mma_side(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches)
-{
-    uint64_t tiles = cjk_pieces(m, CJK_MMA_LARGE) * cjk_pieces(n, CJK_MMA_LARGE);
-    if (m <= CJK_MMA_SMALL || n <= CJK_MMA_SMALL) return CJK_MMA_SMALL;
-    return tiles * batches >= g->multiprocessors ? CJK_MMA_LARGE : CJK_MMA_SMALL;
 }
 
 /* The variant of a path, for tiles of `columns` columns: that of the layouts, else the one for any. */

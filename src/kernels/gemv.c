@@ -221,7 +221,10 @@ cj_status cj_gemv_launch(cj_stream *s, cj_gemv *object, const cj_gemv_args *a)
         return cjk_fail(s, CJ_EINVAL, call, "%llu rows are more than a grid has blocks", (unsigned long long)a->rows);
     if (!columns_fit(s, g, a->columns, b->columns, call)) return CJ_EINVAL;
     uint64_t packed = a->columns / b->columns * b->bytes, row_bytes = a->row_bytes ? a->row_bytes : packed;
-    if (row_bytes < packed || row_bytes % b->align || row_bytes > INT64_MAX / (a->rows + 1))
+    if (row_bytes > INT64_MAX / (a->rows + 1))
+        return cjk_fail(s, CJ_EINVAL, call, "%llu rows of %llu bytes are beyond any memory",
+                        (unsigned long long)a->rows, (unsigned long long)row_bytes);
+    if (row_bytes < packed || row_bytes % b->align)
         return cjk_fail(s, CJ_EINVAL, call,
                         "rows of %llu bytes; %llu columns of %s have %llu, and want a multiple of %u",
                         (unsigned long long)row_bytes, (unsigned long long)a->columns, b->name,

@@ -127,23 +127,24 @@ static void layer_known(cj_fn *f, cjk_norm_code *c)
 
 static void layer_open(cj_fn *f, cjk_norm_code *c)
 {
-    cj_val sum = cj_let(f, CJ_F32, 0.0f), total, rest, factor, sums, v;
-    cj_val parts[2] = { cj_let(f, CJ_F32, 0.0f), cj_let(f, CJ_F32, 0.0f) };
+    cj_val total, rest, factor, sums, v, own[2];
+    cjk_long_sums first, parts;
     cj_comment(f, "The sum of the elements");
-    cjk_norm_walk(f, c, &v);
-        cj_assign(f, sum, cj_add(f, sum, v));
-    cj_end(f);
-    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum, &total);
+    cjk_sums_begin(f, &first, 1, "own_sum");
+    cj_val i = cjk_norm_walk(f, c, &v);
+        cj_assign(f, first.group[0], cj_add(f, first.group[0], v));
+    cjk_sums_end(f, c, &first, i, own);
+    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, own[0], &total);
     cj_val mean = cj_div(f, total, c->count);
-    cj_name(f, sum, "own_sum");
     cj_name(f, mean, "mean");
     cj_comment(f, "The sums of the differences to the mean, and of their squares");
-    cjk_norm_walk(f, c, &v);
+    cjk_sums_begin(f, &parts, 2, "own_part");
+    i = cjk_norm_walk(f, c, &v);
         cj_val d = cj_sub(f, v, mean);
-        cj_assign(f, parts[0], cj_add(f, parts[0], d));
-        cj_assign(f, parts[1], cj_fma(f, d, d, parts[1]));
-    cj_end(f);
-    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, cj_vec_n(f, parts, 2), &sums);
+        cj_assign(f, parts.group[0], cj_add(f, parts.group[0], d));
+        cj_assign(f, parts.group[1], cj_fma(f, d, d, parts.group[1]));
+    cjk_sums_end(f, c, &parts, i, own);
+    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, cj_vec_n(f, own, 2), &sums);
     moments(f, c, sums, &rest, &factor);
     norm_store_open(f, c, mean, rest, factor);
 }
@@ -183,12 +184,14 @@ static void rms_known(cj_fn *f, cjk_norm_code *c)
 static void rms_open(cj_fn *f, cjk_norm_code *c)
 {
     const cj_val none = { 0 };
-    cj_val squares = cj_let(f, CJ_F32, 0.0f), v;
+    cj_val v, squares[2];
+    cjk_long_sums sums;
     cj_comment(f, "The sum of the squares");
-    cjk_norm_walk(f, c, &v);
-        cj_assign(f, squares, cj_fma(f, v, v, squares));
-    cj_end(f);
-    cj_val factor = rms_factor(f, c, squares);
+    cjk_sums_begin(f, &sums, 1, "own_groups");
+    cj_val i = cjk_norm_walk(f, c, &v);
+        cj_assign(f, sums.group[0], cj_fma(f, v, v, sums.group[0]));
+    cjk_sums_end(f, c, &sums, i, squares);
+    cj_val factor = rms_factor(f, c, squares[0]);
     norm_store_open(f, c, none, none, factor);
 }
 

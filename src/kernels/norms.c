@@ -53,6 +53,30 @@ cj_val cjk_norm_walk(cj_fn *f, const cjk_norm_code *c, cj_val *v)
     return i;
 }
 
+void cjk_sums_begin(cj_fn *f, cjk_long_sums *s, unsigned n, const char *name)
+{
+    *s = (cjk_long_sums){ .n = n };
+    for (unsigned k = 0; k < n; k++) {
+        s->group[k] = cj_let(f, CJ_F32, 0.0f);
+        s->all[k] = cj_let(f, CJ_F32, 0.0f);
+    }
+    cj_name(f, cj_vec_n(f, s->group, n), "group_sum");
+    cj_name(f, cj_vec_n(f, s->all, n), name);
+}
+
+void cjk_sums_end(cj_fn *f, const cjk_norm_code *c, cjk_long_sums *s, cj_val i, cj_val sums[2])
+{
+    enum { GROUP = 64 }; /* columns of a thread, which has every threads-th one */
+    uint32_t last = (GROUP - 1) * c->b.s->threads;
+    cj_val ends = cj_let(f, CJ_PRED, cj_eq(f, cj_and(f, i, last), last));
+    for (unsigned k = 0; k < s->n; k++) {
+        cj_assign(f, s->all[k], cj_add(f, s->all[k], cj_select(f, ends, s->group[k], 0.0f)));
+        cj_assign(f, s->group[k], cj_select(f, ends, 0.0f, s->group[k]));
+    }
+    cj_end(f);
+    for (unsigned k = 0; k < s->n; k++) sums[k] = cj_let(f, CJ_F32, cj_add(f, s->all[k], s->group[k]));
+}
+
 void cjk_write_norm(cj_ptx *m, const char *name, const cjk_norm *n, const cjk_shape *s)
 {
     cj_fn *f = cj_ptx_kernel(m, name);

@@ -34,6 +34,16 @@ void cjk_write_norm(cj_ptx *m, const char *name, const cjk_norm *n, const cjk_sh
 /* Opens a loop over the thread's columns of the stretch: the column, and its element. */
 cj_val cjk_norm_walk(cj_fn *f, const cjk_norm_code *c, cj_val *v);
 
+/* Up to two sums of a loop of cjk_norm_walk.  A thread adds up its columns in groups, so that the sums of long rows are
+ * as accurate as those of short ones. */
+typedef struct cjk_long_sums { cj_val group[2], all[2]; unsigned n; } cjk_long_sums;
+
+/* Begins n sums in front of the loop; what is added in it is added to .group.  `name`: of their registers. */
+void cjk_sums_begin(cj_fn *f, cjk_long_sums *s, unsigned n, const char *name);
+
+/* Ends the loop, whose column is `i`, and gives the thread's sums. */
+void cjk_sums_end(cj_fn *f, const cjk_norm_code *c, cjk_long_sums *s, cj_val i, cj_val sums[2]);
+
 void cjk_write_softmax(cj_fn *f, cjk_norm_code *c);
 void cjk_write_layer_norm(cj_fn *f, cjk_norm_code *c);
 void cjk_write_rms_norm(cj_fn *f, cjk_norm_code *c);

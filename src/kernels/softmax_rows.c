@@ -30,9 +30,9 @@ static cj_val share_scale(cj_fn *f, cj_val m, cj_val sum)
 /* Reads the stretch three times. */
 static void softmax_open(cj_fn *f, cjk_norm_code *c)
 {
-    cj_val m = cj_let(f, CJ_F32, -INFINITY), sum = cj_let(f, CJ_F32, 0.0f), all, total, v;
+    cj_val m = cj_let(f, CJ_F32, -INFINITY), sum[2], all, total, v;
+    cjk_long_sums sums;
     cj_name(f, m, "own_greatest");
-    cj_name(f, sum, "own_sum");
     cj_comment(f, "The greatest element");
     cjk_norm_walk(f, c, &v);
         cj_assign(f, m, cj_max(f, m, v));
@@ -40,11 +40,12 @@ static void softmax_open(cj_fn *f, cjk_norm_code *c)
     cjk_row_join(f, &c->b, CJ_COMBINE_MAX, m, &all);
     cj_name(f, all, "greatest");
     cj_comment(f, "The sum of e^(x - greatest)");
-    cjk_norm_walk(f, c, &v);
+    cjk_sums_begin(f, &sums, 1, "own_sum");
+    cj_val column = cjk_norm_walk(f, c, &v);
         cj_val e = share_of(f, v, all);
-        cj_assign(f, sum, cj_add(f, sum, e));
-    cj_end(f);
-    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum, &total);
+        cj_assign(f, sums.group[0], cj_add(f, sums.group[0], e));
+    cjk_sums_end(f, c, &sums, column, sum);
+    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum[0], &total);
     cj_name(f, total, "sum");
     cj_val scale = share_scale(f, all, total);
     cj_name(f, scale, "scale");

@@ -97,6 +97,10 @@ static uint64_t product(int64_t a, uint64_t b)
     return __builtin_mul_overflow(size, b, &out) ? UINT64_MAX : out;
 }
 
+enum { LARGEST_ELEMENTS = 32 }; /* bytes, and room to add distances */
+
+bool cjk_batches_fit(int64_t by, uint64_t n) { return n <= 1 || product(by, n - 1) <= INT64_MAX / LARGEST_ELEMENTS; }
+
 bool cjk_elements_at(cj_stream *s, cj_dptr at, size_t size, const char *name, const char *call)
 {
     if (!at.addr) return cjk_fail(s, CJ_EINVAL, call, "%s has no memory", name), false;
@@ -125,7 +129,7 @@ bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colum
     if (!rows || !columns) return true;
     if (!cjk_elements_at(s, x->data, size, name, call)) return false;
     uint64_t down = product(out->stride, rows - 1), along = product(out->step, columns - 1);
-    if (down > INT64_MAX / 32 || along > INT64_MAX / 32)
+    if (down > INT64_MAX / LARGEST_ELEMENTS || along > INT64_MAX / LARGEST_ELEMENTS)
         return cjk_fail(s, CJ_EINVAL, call,
                         "%s: %llu rows of %llu elements with a stride of %lld and a step of %lld are "
                         "beyond any memory",
@@ -157,8 +161,8 @@ bool cjk_results_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colu
         if (!cjk_matrix_of(s, x, rows, columns, size, "out", out, call)) return false;
         if (!columns || !cjk_places_meet(out->stride, rows, out->step, columns)) return true;
         cjk_fail(s, CJ_EINVAL, call,
-                 "out: %llu rows of %llu elements with a stride of %lld and a step of %lld have several elements in one "
-                 "place", (unsigned long long)rows, (unsigned long long)columns, (long long)out->stride,
+                 "out: %llu rows of %llu elements with a stride of %lld and a step of %lld have several elements in "
+                 "one place", (unsigned long long)rows, (unsigned long long)columns, (long long)out->stride,
                  (long long)out->step);
         return false;
     }

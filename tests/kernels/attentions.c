@@ -333,6 +333,8 @@ static void mistakes(void)
 {
     const struct { cj_attention_opts o; cj_status status; const char *part; } wrong[] = {
         { { .size = sizeof wrong->o, .type = CJ_F64, .dim = 8 }, CJ_EINVAL, "type is f64; wants f32, f16 or bf16" },
+        { { .size = sizeof wrong->o, .dim = 8 }, CJ_EINVAL, "type is not set; wants f32, f16 or bf16" },
+        { { .size = sizeof wrong->o, .type = CJ_PRED, .dim = 8 }, CJ_EINVAL, "type 1 is no type of elements" },
         { { .size = sizeof wrong->o, .type = CJ_F32 }, CJ_EINVAL, "dim is 0" },
         { { .size = sizeof wrong->o, .type = CJ_F32, .dim = 129 }, CJ_ENOTSUP, "dim is 129; heads have at most 128" },
         { { .size = sizeof wrong->o, .type = CJ_F32, .dim = 8, .path = 9 }, CJ_EINVAL, "there is no path 9" },

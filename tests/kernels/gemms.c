@@ -3,6 +3,7 @@
 #include "tests/kernels/kernels_bench.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,63 @@ static void at_once(void)
     free(first);
 }
 
+/* Launches of one object by a thread for each stream, with memory that others have too, and with their own. */
+enum { THREAD_SIDE = 24, THREAD_LAUNCHES = 30, THREAD_BYTES = THREAD_SIDE * THREAD_SIDE * 4 };
+static struct thread_launches { cj_gemm *g; kb_memory *results; int stream; cj_status status; } threads[KB_STREAMS];
+
+static cj_gemm_args thread_args(const struct thread_launches *t, int i)
+{
+    const int64_t at = (t->stream * THREAD_LAUNCHES + i) * THREAD_BYTES;
+    return (cj_gemm_args){ .a = { cj_offset(a.data, i * 7 % 12 * THREAD_BYTES), 0, 0 },
+                           .b = { cj_offset(b.data, i % 3 * THREAD_BYTES), 0, 0 },
+                           .out = { cj_offset(t->results->data, at), 0, 0 },
+                           .m = THREAD_SIDE, .n = THREAD_SIDE, .k = THREAD_SIDE, .alpha = 1 + i % 2 };
+}
+
+static void *thread_main(void *all)
+{
+    struct thread_launches *t = all;
+    for (int i = 0; i < THREAD_LAUNCHES && t->status == CJ_OK; i++) {
+        const cj_gemm_args x = thread_args(t, i);
+        for (int again = 0; again < 2 && t->status == CJ_OK; again++)
+            t->status = cj_gemm_launch(kb_s[t->stream], t->g, &x);
+    }
+    return NULL;
+}
+
+static void by_threads(void)
+{
+    pthread_t thread[KB_STREAMS];
+    kb_memory results = kb_take(KB_STREAMS * THREAD_LAUNCHES * THREAD_BYTES);
+    cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_F32, .scaled = 1));
+    size_t wrong = 0;
+    fill_whole(&a, CJ_F32, MOST, 13), fill_whole(&b, CJ_F32, MOST, 14);
+    kb_blank(&results);
+    for (int i = 0; i < KB_STREAMS; i++) {
+        threads[i] = (struct thread_launches){ .g = g, .results = &results, .stream = i };
+        if (pthread_create(&thread[i], NULL, thread_main, &threads[i])) tap_bail("no thread");
+    }
+    for (int i = 0; i < KB_STREAMS; i++) {
+        pthread_join(thread[i], NULL);
+        kb_is_ok(kb_s[i], threads[i].status, "launches of a thread");
+    }
+    wrong += !kb_get(&results);
+    for (int i = 0; i < KB_STREAMS * THREAD_LAUNCHES; i++) {
+        const int launch = i % THREAD_LAUNCHES, x = launch * 7 % 12 * THREAD_BYTES / 4;
+        const int y = launch % 3 * THREAD_BYTES / 4;
+        for (int at = 0; at < THREAD_SIDE * THREAD_SIDE; at++) {
+            double sum = 0;
+            for (int k = 0; k < THREAD_SIDE; k++)
+                sum += element(&a, CJ_F32, (size_t)(x + at / THREAD_SIDE * THREAD_SIDE + k)) *
+                       element(&b, CJ_F32, (size_t)(y + k * THREAD_SIDE + at % THREAD_SIDE));
+            wrong += element(&results, CJ_F32, (size_t)(i * THREAD_BYTES / 4 + at)) != sum * (1 + launch % 2);
+        }
+    }
+    tap_is_uint(wrong, 0, "threads launch one object on their streams at once");
+    cj_gemm_free(g);
+    kb_drop(&results);
+}
+
 /* More products than a grid has blocks in y, each one element: what lies behind is in z, or a block loops over it. */
 static void many_batches(void)
 {
@@ -288,6 +346,7 @@ static void mistakes(void)
 {
     cj_ptx *m = cj_ptx_create();
     const cj_gemm_opts wrong[] = {
+        { .size = sizeof *wrong },
         { .size = sizeof *wrong, .type = CJ_PRED },
         { .size = sizeof *wrong, .type = CJ_F32, .out_type = CJ_PRED },
         { .size = sizeof *wrong, .type = CJ_F32, .wide = CJ_F16 },
@@ -299,6 +358,7 @@ static void mistakes(void)
         { .size = sizeof *wrong, .type = CJ_F32, .module = m, .function = "none" },
     };
     static const char *const parts[] = {
+        "type is not set; wants an integer of 8 to 64 bits, f16, bf16, f32 or f64",
         "is no type of elements",
         "out_type",
         "wide is f16",
@@ -370,6 +430,7 @@ int main(void)
     everything(true);
     everything(false);
     at_once();
+    by_threads();
     many_batches();
     mistakes();
     kb_drop(&a), kb_drop(&b), kb_drop(&c), kb_drop(&out), kb_drop(&bias);

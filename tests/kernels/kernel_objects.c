@@ -254,6 +254,9 @@ static void wrong_arguments_of_products(void)
         { plain, { .out = { m.data, -4, 2 } }, "a stride of -4 and a step of 2 have several elements in one place" },
         { plain, { .out = x, .batches = 2, .out_batch = 1 }, "out: batches 1 elements apart have elements in one" },
         { plain, { .out = x, .batches = 5, .out_batch = -12 }, "out: batches -12 elements apart" },
+        { plain, { .out = x, .batches = 3, .out_batch = 16, .a_batch = INT64_C(1) << 61 },
+          "a: 3 batches 2305843009213693952 elements apart are beyond any memory" },
+        { plain, { .out = x, .batches = 3, .out_batch = INT64_MIN }, "out: 3 batches -9223372036854775808 elements" },
         { both, { .out = x, .alpha = 2 }, "bias has no memory" },
         { both, { .out = x, .alpha = 1, .bias = cj_offset(m.data, 2) },
           "is not aligned to its elements of 4 bytes" },
@@ -311,13 +314,28 @@ static void wrong_arguments_of_rows(void)
     r.positions = m.data;
     launch_says(cj_rope_launch(kb_s[0], first, &r), "there is memory for positions");
     r.positions.addr = 0, r.tokens = 2, r.out_token_stride = 4;
-    launch_says(cj_rope_launch(kb_s[0], first, &r), "out: tokens and heads of 8 elements, 4 and 8 elements apart, have");
+    launch_says(cj_rope_launch(kb_s[0], first, &r), "out: tokens and heads of 8 elements, 4 and 8 elements apart");
     cj_rope_free(first), cj_rope_free(given);
 
     cj_argmax *g = cj_argmax_create(kb_dev, CJ_ARGMAX(.type = CJ_F32));
     launch_says(cj_argmax_launch(kb_s[0], g, &(cj_argmax_args){ .x = x, .out = cj_offset(m.data, 4), .columns = 8 }),
                 "is not aligned to its elements of 8 bytes");
     cj_argmax_free(g);
+    static const struct { int32_t index; uint64_t columns; const char *says; } counts[] = {
+        { CJ_U32, (UINT64_C(1) << 32) + 1, "4294967297 columns are more than index_type u32 counts" },
+        { CJ_S32, (UINT64_C(1) << 31) + 1, "2147483649 columns are more than index_type s32 counts" },
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        g = cj_argmax_create(kb_dev, CJ_ARGMAX(.type = CJ_U8, .index_type = counts[i].index));
+        launch_says(cj_argmax_launch(kb_s[0], g, &(cj_argmax_args){ .x = { m.data, 0, CJ_ROWS_SAME }, .out = m.data,
+                                                                    .columns = counts[i].columns }), counts[i].says);
+        cj_argmax_free(g);
+    }
+    cj_gemv *v = cj_gemv_create(kb_dev, CJ_GEMV(.format = CJ_GEMV_F16));
+    const cj_gemv_args far = { .matrix = m.data, .row_bytes = UINT64_C(1) << 40, .x = m.data, .out = m.data,
+                               .rows = 1 << 30, .columns = 8 };
+    launch_says(cj_gemv_launch(kb_s[0], v, &far), "1073741824 rows of 1099511627776 bytes are beyond any");
+    cj_gemv_free(v);
     cj_scan *c = cj_scan_create(kb_dev, CJ_SCAN(.type = CJ_F32));
     launch_says(cj_scan_launch(kb_s[0], c, &(cj_scan_args){ .x = x, .out = { m.data, CJ_ROWS_SAME, 0 }, .rows = 2,
                                                             .columns = 8 }), "out: a stride of CJ_ROWS_SAME");

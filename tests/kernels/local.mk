@@ -2,7 +2,7 @@
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
 device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
 device_tests += %D%/printed_kernels %D%/long_scans
-text_tests += %D%/gemm_texts %D%/row_texts %D%/repeated_launches
+text_tests += %D%/gemm_lists %D%/gemm_texts %D%/row_texts %D%/repeated_launches
 sim_tests += %D%/fault_kernels %D%/kernels_assembled
 fault_tests += %D%/fault_kernels
 EXTRA_DIST += %D%/work_kernels.c
@@ -36,6 +36,7 @@ tests_kernels_gemms_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_texts_LDADD = tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
 tests_kernels_repeated_launches_SOURCES = %D%/repeated_launches.c tests/stub_driver.h
 tests_kernels_repeated_launches_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_lists_LDADD = $(tests_kernels_gemm_texts_LDADD)
 tests_kernels_row_texts_LDADD = $(tests_kernels_gemm_texts_LDADD)
 tests_kernels_gemm_tiles_LDADD = %D%/libkernelsbench.a tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
 tests_kernels_gemm_tiles_LINK = $(LINK) -Wl,--wrap=cjk_gemm_choose

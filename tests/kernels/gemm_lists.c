@@ -1,0 +1,73 @@
+/* An object of cj_gemm with given sizes has the kernels that a launch of these sizes can take, and no other one: each
+ * layout, alignment and number of batches finds a kernel, and tiles that sizes rule out are not compiled. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gemm_core.h"
+#include "tests/tap.h"
+
+enum { MULTIPROCESSORS = 132 };
+
+static const struct sizes {
+    const char *name;
+    uint64_t m, n, k;
+    unsigned small, large; /* kernels of mma.sync with tiles of 64 and of 128 */
+} cases[] = {
+    { "open sizes", 0, 0, 0, 5, 5 },
+    { "4096 x 4096", 4096, 4096, 4096, 0, 5 },
+    { "12 x 11 large tiles", 12 * 128, 11 * 128, 64, 0, 5 },
+    { "fewer tiles than multiprocessors", 11 * 128, 11 * 128, 64, 5, 5 },
+    { "many rows, columns open", 1 << 20, 0, 0, 5, 5 },
+    { "few rows", 64, 4096, 4096, 5, 0 },
+    { "few columns", 1 << 20, 17, 0, 5, 0 },
+};
+
+static unsigned with_columns(const cjk_gemm *g, uint32_t columns)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < g->variants; i++) n += g->v[i].path == CJ_GEMM_MMA && g->v[i].columns == columns;
+    return n;
+}
+
+/* Launches of the sizes that find no kernel, by every order of A and B, aligned or not. */
+static size_t without_kernel(const cjk_gemm *g, const struct sizes *c)
+{
+    const uint64_t m = c->m ? c->m : 200, n = c->n ? c->n : 300, k = c->k ? c->k : 96;
+    static const uint64_t batches[] = { 1, 2, 7, 200 };
+    size_t lost = 0;
+    for (int i = 0; i < 4 * 2 * 4; i++) {
+        const int64_t a_ld = i & 1 ? (int64_t)m + 8 : (int64_t)k + 8, b_ld = i & 2 ? (int64_t)n + 8 : (int64_t)k + 8;
+        const cj_dptr at = { i & 4 ? 4098 : 4096 };
+        const cjk_gemm_operand x[3] = {
+            { at, m, k, i & 1 ? 1 : a_ld, i & 1 ? a_ld : 1, 1 << 24 },
+            { at, n, k, i & 2 ? 1 : b_ld, i & 2 ? b_ld : 1, 1 << 24 },
+            { at, m, n, (int64_t)n, 1, (int64_t)(m * n) },
+        };
+        const char *why = "";
+        lost += cjk_gemm_choose(g, x, batches[i / 8], &why).variant >= g->variants;
+    }
+    return lost;
+}
+
+int main(void)
+{
+    tap_plan(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int path = CJ_GEMM_MMA; path <= CJ_GEMM_WGMMA; path++) {
+            const struct sizes *c = &cases[i];
+            cjk_gemm *g = calloc(1, sizeof *g);
+            if (!g) tap_bail("no memory");
+            g->o = (cj_gemm_opts){ .size = sizeof g->o, .m = c->m, .n = c->n, .k = c->k };
+            g->type[CJK_GEMM_A] = g->type[CJK_GEMM_B] = g->type[CJK_GEMM_OUT] = CJ_BF16;
+            g->wide = CJ_F32;
+            g->multiprocessors = MULTIPROCESSORS;
+            for (int s = 0; s < CJK_SPLIT_SIZES; s++) g->clusters[s] = MULTIPROCESSORS >> s;
+            if (cjk_gemm_types_fail(g)) tap_bail("no types of tensor cores");
+            cjk_gemm_list(g, path);
+            tap_is_uint(with_columns(g, 64), c->small, "%s: kernels with tiles of 64", c->name);
+            tap_is_uint(with_columns(g, 128), c->large, "%s: kernels with tiles of 128", c->name);
+            tap_is_uint(without_kernel(g, c), 0, "%s: each layout and number of batches has its kernel", c->name);
+            free(g);
+        }
+    return tap_done();
+}
