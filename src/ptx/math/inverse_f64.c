@@ -17,24 +17,28 @@ static cj_val arc_tangent(cji_math *m, cj_val t)
     return FMA_D(p, t, t);
 }
 
-/* From 1 on pi/2 - atan(1 / |x|) with the sign of x. */
+/* From 1 on atan(-1 / |x|) + pi/2 with the sign of x.  pi/2 is in .const memory: a register under a predicate would
+ * take four moves to fill. */
 void cji_math_atan_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val low, high, x = a[0], b = ABS_D(x), t = OP(mov_d, x), big = OP(geu, HIGH(b), F(0x1.ep0f));
-    IF(big) {                                           /* the high word, as f32, is that of 1 or more or of NaN */
-        cji_m_split(m, b, &low, &high);
-        high = OP(min_s, high, U(0x43b00000));          /* about 2^60 at most */
-        cj_val seed = OP(rcp_d, b), over = PAIR(low, high); /* of infinity 0, of NaN a NaN */
-        over = NEG_D(over);
-        cj_val e = FMA_D(over, seed, D(1.0));
+    cj_val low, high, upper, under, x = a[0], t = OP(mov_d, x);
+    cji_m_split(m, x, &low, &high);
+    high = ABS(high);
+    cj_val big = OP(geu, high, F(0x1.ep0f));            /* the high word, as f32, is that of 1 or more or of NaN */
+    cji_m_two_d(m, CJI_MATH_HALF_PI64, 0, &upper, &under);
+    IF(big) {
+        cj_val seed = OP(rcp_d, x);                     /* of infinity 0, of NaN a NaN */
+        seed = COPYSIGN_D(seed, D(-1.0));
+        high = OP(min, high, F(0x1.6p8f));              /* about 2^60 at most */
+        cj_val over = PAIR(low, high), e = FMA_D(over, seed, D(1.0));
         e = FMA_D(e, e, e);
         INTO(t) = FMA_D(seed, e, seed);
     }
     ENDIF
     cj_val v = arc_tangent(m, t);
     IF(big) {
-        cj_val w = SUB_D(v, D(HALF_PI_LOW));
-        w = SUB_D(D(HALF_PI_HIGH), w);
+        cj_val w = ADD_D(v, under);
+        w = ADD_D(w, upper);
         INTO(v) = OP(copysign_d, x, w);
     }
     ENDIF

@@ -141,6 +141,7 @@ cj_val cji_m_row(cji_math *m, cji_math_table t, cj_val index, unsigned bytes);  
 cj_val cji_m_load_u(cji_math *m, cji_math_table t, cj_val row, unsigned k);      /* its k-th word of 32 bits */
 cj_val cji_m_load_w(cji_math *m, cji_math_table t, cj_val row, unsigned k);      /* of 64 bits */
 void cji_m_load_d2(cji_math *m, cji_math_table t, cj_val row, unsigned k, cj_val *a, cj_val *b); /* two doubles */
+void cji_m_two_d(cji_math *m, cji_math_table t, unsigned k, cj_val *a, cj_val *b);  /* of a table without rows */
 /* Horner's rule goes on with the coefficients of a table in .const memory, an even number; p is what came before it. */
 cj_val cji_m_poly_on(cji_math *m, cj_val p, cji_math_table t, cj_val x);
 #define POLY_ON(p, table, x) cji_m_poly_on(m, p, CJI_MATH_##table, x)

@@ -60,6 +60,9 @@ static const double erf_far64[4] = {
     -0x1.2f408ef443038p-3, -0x1.d6480223526cfp-1, -0x1.a0bd82dddfa12p0, -0x1.a2e3bfd6a6409p-20
 };
 
+/* pi/2 is the sum. */
+static const double half_pi64[2] = { 0x1.921fb54442d18p0, 0x1.1a62633145c07p-54 };
+
 /* By columns: the numbers of the threads of a warp lie in one line, or in two. */
 static const float gamma_rows[8][CJI_MATH_GAMMA_ROWS] = {
     {
@@ -105,6 +108,7 @@ const cji_math_rows cji_math_tables[CJI_MATH_TABLES] = {
     [CJI_MATH_ERF_FAR64] = { "erf_far64", CJ_F64, erf_far64, 4, false },
     [CJI_MATH_ERFCX64] = { "erfcx64", CJ_F64, erfcx64, 16, false },
     [CJI_MATH_NORMCDF64] = { "normcdf64", CJ_F64, normcdf64, 14, false },
+    [CJI_MATH_HALF_PI64] = { "half_pi64", CJ_F64, half_pi64, 2, false },
     [CJI_MATH_GAMMA] = { "gamma", CJ_F32, gamma_rows, sizeof gamma_rows / sizeof(float), true }
 };
 
@@ -157,12 +161,16 @@ void cji_m_load_d2(cji_math *m, cji_math_table t, cj_val row, unsigned k, cj_val
     *b = r[1];
 }
 
+void cji_m_two_d(cji_math *m, cji_math_table t, unsigned k, cj_val *a, cj_val *b)
+{
+    cji_m_load_d2(m, t, m->f ? cji_math_variable(m, t) : (cj_val){ 0 }, k, a, b);
+}
+
 cj_val cji_m_poly_on(cji_math *m, cj_val p, cji_math_table t, cj_val x)
 {
-    const cj_val row = m->f ? cji_math_variable(m, t) : (cj_val){ 0 };
     for (uint32_t i = 0; i < cji_math_tables[t].count; i += 2) {
         cj_val a, b;
-        cji_m_load_d2(m, t, row, i, &a, &b);
+        cji_m_two_d(m, t, i, &a, &b);
         p = FMA_D(p, x, a);
         p = FMA_D(p, x, b);
     }
