@@ -52,13 +52,23 @@ void cji_math_ilogb_f64(cji_math *m, const cj_val *a, cj_val *r)
     r[0] = SEL_U(none, U(0x80000000u), k);
 }
 
+/* 0, subnormal numbers, infinities and NaN are behind one branch, which most warps do not take. */
 void cji_math_logb_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val s, b = ABS_D(a[0]), k = exponent_of_d(m, b, &s), inf = D(__builtin_inf());
+    cj_val high = AND(HIGH(a[0]), U(0x7fffffff)), k = SHR(high, U(20)), i = OP(sub_u, high, U(0x00100000));
     k = OP(sub_u, k, U(1023));
     cj_val v = OP(d_of_s, k);
-    v = SEL_D(EQ_D(b, D(0.0)), D(-__builtin_inf()), v);
-    r[0] = SEL_D(OP(geu_d, b, inf), b, v);
+    IF(OP(ge_u, i, U(0x7fe00000))) {
+        cj_val b = ABS_D(a[0]), s = MUL_D(b, D(0x1p54));
+        k = SHR(HIGH(s), U(20));
+        k = OP(sub_u, k, U(1023 + 54));
+        cj_val zero = EQ_D(b, D(0.0)), large = OP(geu_d, b, D(1.0));
+        INTO(v) = OP(d_of_s, k);
+        WHEN(zero, v) = OP(mov_d, D(-__builtin_inf()));
+        WHEN(large, v) = OP(mov_d, b);
+    }
+    ENDIF
+    r[0] = v;
 }
 
 /* The mantissa in 1/2..1, and the exponent; the number itself and 0 of 0, infinities and NaN. */
