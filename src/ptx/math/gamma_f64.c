@@ -5,17 +5,14 @@
 /* The sum of Stirling's series times x, of z = 1 / x^2, for x >= 3. */
 static cj_val stirling_sum(cji_math *m, cj_val z)
 {
-    return POLY_D(z, 0x1.1743b66176d6cp-2, -0x1.b49bee190d8fdp-3, 0x1.530fec05d11f4p-4, -0x1.7c56f03330662p-6,
-                  0x1.9043de0a2028fp-8, -0x1.f40f81c9448f4p-10, 0x1.b93574cbcd8dep-11, -0x1.381324cbe5c9p-11,
-                  0x1.a01a010440599p-11, -0x1.6c16c16bfd1cfp-9, 0x1.5555555555554p-4);
+    return POLY_ON(D(0x1.1743b66176d6cp-2), STIRLING64, z);
 }
 
 /* sin(pi f) / pi = result + *low for |f| <= 1/2 */
 static cj_val sine_over_pi(cji_math *m, cj_val f, cj_val *low)
 {
     cj_val z = MUL_D(f, f);
-    cj_val p = POLY_D(z, 0x1.080d9d95e8992p-22, -0x1.d3f28f5ca4278p-18, 0x1.3746c58004f00p-13, -0x1.33816a063390cp-9,
-                      0x1.ac6805cdf33d8p-6, -0x1.86a8e4720c74dp-3, 0x1.9f9cb402bc45dp-1, -0x1.a51a6625307d3p0);
+    cj_val p = POLY_OF(SINE_OVER_PI64, z);
     z = MUL_D(z, f);
     p = MUL_D(p, z);
     cj_val s = ADD_D(f, p);
@@ -38,17 +35,17 @@ static cj_val far_log_gamma(cji_math *m, cj_val b, cj_val lh, cj_val ll, cj_val 
 {
     cj_val v = cji_math_reciprocal(m, b), z = MUL_D(v, v), s = stirling_sum(m, z);
     s = FMA_D(s, v, D(0x1.acfe390c97d69p-2));
-    cj_val less = SUB_D(lh, D(1.0));
-    cj_val rest = SUB_D(lh, less);
-    rest = SUB_D(rest, D(1.0));
-    ll = ADD_D(ll, rest);
+    cj_val less = SUB_D(lh, D(1.0));                    /* exact */
+    cj_val top = ADD_D(less, ll);
+    cj_val rest = SUB_D(top, less);
+    rest = SUB_D(ll, rest);
     cj_val h = SUB_D(b, D(0.5));
-    cj_val p = MUL_D(h, less);
+    cj_val p = MUL_D(h, top);
     cj_val np = NEG_D(p);
-    cj_val l = FMA_D(h, less, np);
-    l = FMA_D(h, ll, l);
+    cj_val l = FMA_D(h, top, np);
+    l = FMA_D(h, rest, l);
     l = ADD_D(l, s);
-    *low = SEL_D(GT_D(b, D(0x1p1000)), D(0.0), l);      /* the product may be infinite */
+    *low = SEL_D(OP(ge_u, HIGH(p), U(0x7ff00000u)), D(0.0), l); /* where the product is infinite */
     return p;
 }
 
@@ -58,8 +55,8 @@ static cj_val far_log_gamma(cji_math *m, cj_val b, cj_val lh, cj_val ll, cj_val 
 void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val x = a[0], b = ABS_D(x), h = OP(mov_d, b), l = OP(mov_d, D(0.0)), d = OP(mov_d, b), dl = OP(mov_d, D(0.0));
-    cj_val near = LT_D(b, D(3.0)), negative = LT_D(x, D(0.0));
-    cj_val small = LT_D(b, D(0.5)), upper = GE_D(b, D(1.5)), next = ADD_D(b, D(1.0));
+    cj_val near = BELOW_D(x, 3.0), negative = OP(lt_s, HIGH(x), U(0));
+    cj_val small = BELOW_D(x, 0.5), upper = BEYOND_D(x, 1.5), next = ADD_D(b, D(1.0));
     cj_val two = BOTH(near, upper);
     WHEN(two, d) = OP(mov_d, D(1.0));
     WHEN(small, d) = OP(mul_d, b, next);
@@ -72,22 +69,19 @@ void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
         cj_val q = MUL_D(s, k);
         cj_val nq = NEG_D(q);
         cj_val ql = FMA_D(s, k, nq);
-        INTO(dl) = OP(fma_d, low, k, ql);
+        ql = FMA_D(low, k, ql);
+        cj_val least = OP(max_s, HIGH(q), U(0x01700000));   /* about 2^-1000 */
+        cj_val rc = OP(rcp_d, PAIR(U(0), least));
+        INTO(dl) = OP(mul_d, ql, rc);                   /* what it adds to the logarithm */
         INTO(d) = OP(mov_d, q);
     }
     ENDIF
-    cj_val of = SEL_D(near, d, b), gl, g = log_pair(m, of, &gl);
+    cj_val of = SEL_D(near, d, b), gl, g = cji_math_log_pair(m, of, &gl);
     IF(near) {
         cj_val t = SUB_D(b, D(1.0));
         WHEN(upper, t) = SUB_D(b, D(2.0));
         WHEN(small, t) = OP(mov_d, b);
-        cj_val p = POLY_D(t, -0x1.1f53176f8339cp-28, 0x1.fa05f8ccba594p-26, -0x1.a82a42b32ca2fp-24,
-                          0x1.e9a236e245806p-23, -0x1.f08df9f92cb3fp-22, 0x1.fffeb5e216f43p-21,
-                          -0x1.10d44c5359d54p-19, 0x1.257a7d4db6300p-18, -0x1.3cc80153ee4e3p-17,
-                          0x1.5810937110e90p-16, -0x1.78de184e7c94cp-15, 0x1.a12795422fa99p-14,
-                          -0x1.d3fd4ce3ea04fp-13, 0x1.0b36afcbcd508p-11, -0x1.38ac5c2cea7b5p-10,
-                          0x1.7add6ead0dad5p-9, -0x1.e404fc218c140p-8, 0x1.51322ac7d8977p-6, -0x1.13e001a55760ep-4,
-                          0x1.4a34cc4a60fa6p-2);
+        cj_val p = POLY_OF(LGAMMA_NEAR64, t);
         p = MUL_D(p, t);
         cj_val top = MUL_D(t, D(0x1.b0ee6072093cep-2)), minus = NEG_D(top);  /* 1 - gamma, with what it is rounded by */
         cj_val low = FMA_D(t, D(0x1.b0ee6072093cep-2), minus);
@@ -102,7 +96,7 @@ void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
         INTO(h) = OP(mov_d, p);
         INTO(l) = OP(mov_d, low);
         IF(negative) {
-            cj_val kl, k = log_pair(m, d, &kl);
+            cj_val kl, k = cji_math_log_pair_normal(m, d, &kl);
             INTO(g) = OP(mov_d, k);
             INTO(gl) = OP(mov_d, kl);
             INTO(h) = OP(neg_d, h);
@@ -112,8 +106,7 @@ void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
     }
     ENDIF
     IF(EITHER(near, negative)) {
-        cj_val rc = OP(rcp_d, OP(max_d, d, D(0x1p-1000)));
-        cj_val low = FMA_D(dl, rc, gl);
+        cj_val low = ADD_D(gl, dl);
         cj_val s = SUB_D(h, g);
         cj_val t = SUB_D(s, h);
         cj_val u = SUB_D(s, t);
@@ -133,14 +126,9 @@ void cji_math_lgamma_rest_f64(cji_math *m, const cj_val *a, cj_val *r)
  * 2^-58. */
 void cji_math_lgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val x = a[0], t = SUB_D(x, D(0x1.3026p2)), y = OP(mov_d, t), near = LE_D(ABS_D(t), D(1.25));
-    IF(near) {
-        cj_val v = POLY_D(t, -0x1.3e8765089fea5p-42, 0x1.668c860e74cf5p-40, -0x1.42c84d1535306p-38,
-                          0x1.b3f0ea7208904p-36, -0x1.27d92a8233228p-33, 0x1.834e249e47e1dp-31,
-                          -0x1.0129af0175dd6p-28, 0x1.5b9c202d79c81p-26, -0x1.deeb3d3be31c4p-24,
-                          0x1.52293bb195c64p-21, -0x1.ed78767302b23p-19, 0x1.78a6cf918035ap-16,
-                          -0x1.32d407092d2f8p-13, 0x1.149a5ad1b3d0bp-10, -0x1.29fab068e9befp-7,
-                          0x1.df70ef9012311p-4, 0x1.7322a14ef42f1p0, 0x1.67ed6dab1a36dp1);
+    cj_val x = a[0], t = SUB_D(x, D(0x1.3026p2)), y = OP(mov_d, t);
+    IF(BELOW_D(t, 1.25)) {
+        cj_val v = POLY_OF(LGAMMA_ROOT64, t);
         INTO(y) = OP(mov_d, v);
     }
     ELSE {

@@ -39,21 +39,29 @@ cj_val cji_math_log_special(cji_math *m, cj_val scaled, cj_val r)
 /* An argument that is mostly a normal number. */
 typedef struct log_argument { cj_val rare, scaled, y, e; } log_argument;
 
+/* x = *y 2^result for a normal x. */
+static cj_val exponent_and_rest(cji_math *m, cj_val x, cj_val *y)
+{
+    cj_val low, high;
+    cji_m_split(m, x, &low, &high);
+    cj_val i = OP(sub_u, high, U(0x3fe6a09e));
+    cj_val k = OP(shr_s, i, U(20));
+    i = AND(i, U(0xfff00000));
+    high = OP(sub_u, high, i);
+    *y = PAIR(low, high);
+    return k;
+}
+
 static log_argument log_parts(cji_math *m, cj_val x)
 {
     log_argument t;
-    cj_val low, high, i = OP(sub_u, HIGH(x), U(0x00100000));
+    cj_val i = OP(sub_u, HIGH(x), U(0x00100000));
     t.rare = OP(ge_u, i, U(0x7fe00000));
     t.scaled = OP(mov_d, x);
     WHEN(t.rare, t.scaled) = MUL_D(x, D(0x1p54));
-    cji_m_split(m, t.scaled, &low, &high);
-    i = OP(sub_u, high, U(0x3fe6a09e));
-    cj_val k = OP(shr_s, i, U(20));
+    cj_val k = exponent_and_rest(m, t.scaled, &t.y);
     WHEN(t.rare, k) = OP(sub_u, k, U(54));
-    i = AND(i, U(0xfff00000));
-    high = OP(sub_u, high, i);
     t.e = OP(d_of_s, k);
-    t.y = PAIR(low, high);
     return t;
 }
 
@@ -93,6 +101,38 @@ void cji_math_log_f64(cji_math *m, const cj_val *a, cj_val *r)
     v = SUB_D(f, v);
     v = FMA_D(e, D(0x1.62e42fefa39efp-1), v);
     r[0] = log_result(m, &t, v);
+}
+
+static cj_val log_of_parts(cji_math *m, cj_val y, cj_val e, cj_val *low)
+{
+    cj_val f = SUB_D(y, D(1.0));
+    cj_val d = ADD_D(y, D(1.0));
+    cj_val rc = cji_math_reciprocal(m, d);
+    cj_val s = MUL_D(f, rc);
+    cj_val z = MUL_D(s, s);
+    cj_val p = cji_math_log_tail(m, z);
+    cj_val h = MUL_D(f, D(0.5));
+    h = MUL_D(h, f);
+    cj_val v = FMA_D(p, z, h);
+    cj_val top = MUL_D(e, D(0x1.62e42fefa38p-1)), sum = ADD_D(top, f);   /* the product is exact */
+    cj_val rest = SUB_D(sum, top);
+    rest = SUB_D(f, rest);
+    rest = FMA_D(e, D(0x1.ef35793c7673p-45), rest);
+    v = FMA_D(s, v, rest);
+    *low = SUB_D(v, h);
+    return sum;
+}
+
+cj_val cji_math_log_pair(cji_math *m, cj_val x, cj_val *low)
+{
+    const log_argument t = log_parts(m, x);
+    return log_of_parts(m, t.y, t.e, low);
+}
+
+cj_val cji_math_log_pair_normal(cji_math *m, cj_val x, cj_val *low)
+{
+    cj_val y, k = exponent_and_rest(m, x, &y);
+    return log_of_parts(m, y, OP(d_of_s, k), low);
 }
 
 /* The logarithm of a base with 1 / ln(base) = high + low, and log_base(2) = unit. */

@@ -144,6 +144,9 @@ void cji_m_load_d2(cji_math *m, cji_math_table t, cj_val row, unsigned k, cj_val
 void cji_m_two_d(cji_math *m, cji_math_table t, unsigned k, cj_val *a, cj_val *b);  /* of a table without rows */
 /* Horner's rule goes on with the coefficients of a table in .const memory, an even number; p is what came before it. */
 cj_val cji_m_poly_on(cji_math *m, cj_val p, cji_math_table t, cj_val x);
+/* The same with all coefficients in the table. */
+cj_val cji_m_poly_of(cji_math *m, cji_math_table t, cj_val x);
+#define POLY_OF(table, x) cji_m_poly_of(m, CJI_MATH_##table, x)
 #define POLY_ON(p, table, x) cji_m_poly_on(m, p, CJI_MATH_##table, x)
 
 #endif

@@ -60,6 +60,30 @@ static const double erf_far64[4] = {
     -0x1.2f408ef443038p-3, -0x1.d6480223526cfp-1, -0x1.a0bd82dddfa12p0, -0x1.a2e3bfd6a6409p-20
 };
 
+static const double stirling64[10] = {
+    -0x1.b49bee190d8fdp-3, 0x1.530fec05d11f4p-4, -0x1.7c56f03330662p-6, 0x1.9043de0a2028fp-8,
+    -0x1.f40f81c9448f4p-10, 0x1.b93574cbcd8dep-11, -0x1.381324cbe5c9p-11, 0x1.a01a010440599p-11,
+    -0x1.6c16c16bfd1cfp-9, 0x1.5555555555554p-4
+};
+static const double sine_over_pi64[8] = {
+    0x1.080d9d95e8992p-22, -0x1.d3f28f5ca4278p-18, 0x1.3746c58004f00p-13, -0x1.33816a063390cp-9,
+    0x1.ac6805cdf33d8p-6, -0x1.86a8e4720c74dp-3, 0x1.9f9cb402bc45dp-1, -0x1.a51a6625307d3p0
+};
+static const double lgamma_near64[20] = {
+    -0x1.1f53176f8339cp-28, 0x1.fa05f8ccba594p-26, -0x1.a82a42b32ca2fp-24, 0x1.e9a236e245806p-23,
+    -0x1.f08df9f92cb3fp-22, 0x1.fffeb5e216f43p-21, -0x1.10d44c5359d54p-19, 0x1.257a7d4db6300p-18,
+    -0x1.3cc80153ee4e3p-17, 0x1.5810937110e90p-16, -0x1.78de184e7c94cp-15, 0x1.a12795422fa99p-14,
+    -0x1.d3fd4ce3ea04fp-13, 0x1.0b36afcbcd508p-11, -0x1.38ac5c2cea7b5p-10, 0x1.7add6ead0dad5p-9,
+    -0x1.e404fc218c140p-8, 0x1.51322ac7d8977p-6, -0x1.13e001a55760ep-4, 0x1.4a34cc4a60fa6p-2
+};
+static const double lgamma_root64[18] = {
+    -0x1.3e8765089fea5p-42, 0x1.668c860e74cf5p-40, -0x1.42c84d1535306p-38, 0x1.b3f0ea7208904p-36,
+    -0x1.27d92a8233228p-33, 0x1.834e249e47e1dp-31, -0x1.0129af0175dd6p-28, 0x1.5b9c202d79c81p-26,
+    -0x1.deeb3d3be31c4p-24, 0x1.52293bb195c64p-21, -0x1.ed78767302b23p-19, 0x1.78a6cf918035ap-16,
+    -0x1.32d407092d2f8p-13, 0x1.149a5ad1b3d0bp-10, -0x1.29fab068e9befp-7, 0x1.df70ef9012311p-4,
+    0x1.7322a14ef42f1p0, 0x1.67ed6dab1a36dp1
+};
+
 /* pi/2 is the sum. */
 static const double half_pi64[2] = { 0x1.921fb54442d18p0, 0x1.1a62633145c07p-54 };
 
@@ -109,6 +133,10 @@ const cji_math_rows cji_math_tables[CJI_MATH_TABLES] = {
     [CJI_MATH_ERFCX64] = { "erfcx64", CJ_F64, erfcx64, 16, false },
     [CJI_MATH_NORMCDF64] = { "normcdf64", CJ_F64, normcdf64, 14, false },
     [CJI_MATH_HALF_PI64] = { "half_pi64", CJ_F64, half_pi64, 2, false },
+    [CJI_MATH_STIRLING64] = { "stirling64", CJ_F64, stirling64, 10, false },
+    [CJI_MATH_SINE_OVER_PI64] = { "sine_over_pi64", CJ_F64, sine_over_pi64, 8, false },
+    [CJI_MATH_LGAMMA_NEAR64] = { "lgamma_near64", CJ_F64, lgamma_near64, 20, false },
+    [CJI_MATH_LGAMMA_ROOT64] = { "lgamma_root64", CJ_F64, lgamma_root64, 18, false },
     [CJI_MATH_GAMMA] = { "gamma", CJ_F32, gamma_rows, sizeof gamma_rows / sizeof(float), true }
 };
 
@@ -166,13 +194,22 @@ void cji_m_two_d(cji_math *m, cji_math_table t, unsigned k, cj_val *a, cj_val *b
     cji_m_load_d2(m, t, m->f ? cji_math_variable(m, t) : (cj_val){ 0 }, k, a, b);
 }
 
-cj_val cji_m_poly_on(cji_math *m, cj_val p, cji_math_table t, cj_val x)
+static cj_val poly_from(cji_math *m, cj_val p, cji_math_table t, unsigned from, cj_val x)
 {
-    for (uint32_t i = 0; i < cji_math_tables[t].count; i += 2) {
+    for (unsigned i = from; i < cji_math_tables[t].count; i += 2) {
         cj_val a, b;
         cji_m_two_d(m, t, i, &a, &b);
         p = FMA_D(p, x, a);
         p = FMA_D(p, x, b);
     }
     return p;
+}
+
+cj_val cji_m_poly_on(cji_math *m, cj_val p, cji_math_table t, cj_val x) { return poly_from(m, p, t, 0, x); }
+
+cj_val cji_m_poly_of(cji_math *m, cji_math_table t, cj_val x)
+{
+    cj_val a, b;
+    cji_m_two_d(m, t, 0, &a, &b);
+    return poly_from(m, FMA_D(a, x, b), t, 2, x);
 }
