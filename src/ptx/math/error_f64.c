@@ -2,11 +2,14 @@
 #include "ptx/math/exp_f64.h"
 #include "ptx/math/log_f64.h"
 
-/* Below 1 a polynomial, above it 1 - 2^g with a polynomial g = log2 erfc: a warp mostly takes one side. */
+/* Below 1 a polynomial, above it 1 - 2^g with a polynomial g = log2 erfc.  2^g is a polynomial times a number of a
+ * table. */
 void cji_math_erf_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
-    cj_val x = a[0], v = OP(mov_d, x);
-    IF(BELOW_D(x, 1.0)) {
+    cj_val low, high, x = a[0], v = OP(mov_d, x);
+    cji_m_split(m, x, &low, &high);
+    high = ABS(high);
+    IF(OP(lt, high, F(0x1.ep0f))) {                     /* the high word, as f32, is that of less than 1 */
         cj_val z = MUL_D(x, x);
         cj_val p = POLY_D(z, -0x1.ab15cp-31, 0x1.d6e3ep-27, -0x1.5bfe7p-23, 0x1.b97e4p-20, -0x1.f4ca1f318f2b9p-17,
                           0x1.f9a2b72d05776p-14, -0x1.c02db0114bab9p-11, 0x1.565bccf7b92cep-8, -0x1.b82ce311ebc4bp-6,
@@ -14,20 +17,23 @@ void cji_math_erf_f64(cji_math *m, const cj_val *a, cj_val *r)
         INTO(v) = FMA_D(p, x, x);
     }
     ELSE {
-        cj_val b = ABS_D(x), c = SEL_D(GT_D(b, D(6.0)), D(6.0), b);
+        cj_val n, unused, large = GT_D(ABS_D(x), D(6.0));
+        high = SEL(large, F(0x1.3p1f), high);           /* 6 and a little at most */
+        cj_val c = PAIR(low, high);
         cj_val g = POLY_D(c, 0x1.b9b69p-36, -0x1.fc78p-31, 0x1.09dccp-26, -0x1.49c1bp-23, 0x1.058f4p-20,
-                          -0x1.f9893p-19, 0x1.46cep-18, 0x1.5b1b573a869acp-15, -0x1.5f3e37e03f9cep-12,
-                          0x1.5cef289d61747p-10, -0x1.8d902592859c3p-9, 0x1.bcaa11a55df4ep-11, 0x1.bdda3717a24ddp-6);
+                          -0x1.f9893p-19, 0x1.46cep-18, 0x1.5b1b573a869acp-15, -0x1.5f3e37e03f9cep-12);
         g = POLY_ON(g, ERF_FAR64, c);
-        cj_val t = ADD_D(g, D(SHIFT_D + 3071.0));
-        cj_val j = SUB_D(t, D(SHIFT_D + 3071.0));
+        cj_val t = ADD_D(g, D(SHIFT_D / 16));           /* 16 g as a whole number in the low word */
+        cj_val j = SUB_D(t, D(SHIFT_D / 16));
         cj_val f = SUB_D(g, j);
-        /* 2^f, within 2^-55 */
-        cj_val e = POLY_D(f, 0x1.f215fp-32, 0x1.e6273p-28, 0x1.b51ebp-24, 0x1.62bfcp-20, 0x1.ffccp-17,
-                          0x1.4309131246844p-13, 0x1.5d87fe77b3455p-10, 0x1.3b2ab6fb9ed03p-7, 0x1.c6b08d704a7d1p-5,
-                          0x1.ebfbdff82c5aep-3, 0x1.62e42fefa39edp-1, 1.0);
-        cj_val s = OP(shl_w, t, U(52));                 /* -2^j */
-        e = FMA_D(e, s, D(1.0));
+        cji_m_split(m, t, &n, &unused);
+        /* 2^f for |f| <= 1/32, within 2^-56 */
+        cj_val e = POLY_D(f, 0x1.43083p-13, 0x1.5d89cp-10, 0x1.3b2ab6fe19886p-7, 0x1.c6b08d6e88387p-5,
+                          0x1.ebfbdff82c552p-3, 0x1.62e42fefa39fdp-1, 1.0);
+        cj_val row = cji_m_row(m, CJI_MATH_EXP2_STEPS64, AND(n, U(15)), 8);
+        cji_m_split(m, cji_m_load_w(m, CJI_MATH_EXP2_STEPS64, row, 0), &low, &high);
+        high = OP(mad_u, n, U(1 << 16), high);          /* -2^j */
+        e = FMA_D(e, PAIR(low, high), D(1.0));
         INTO(v) = OP(copysign_d, x, e);
     }
     ENDIF

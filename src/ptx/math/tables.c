@@ -56,7 +56,8 @@ static const double normcdf64[14] = {
     0x1.be33e6ee99635p-3, -0x1.77dbb5cddaa11p-2, 0x1.1239b3f8c06d9p-1, -0x1.5ed05c7e41a2cp-1, 0x1.8c2b8893b5c8dp-1
 };
 
-static const double erf_far64[4] = {
+static const double erf_far64[8] = {
+    0x1.5cef289d61747p-10, -0x1.8d902592859c3p-9, 0x1.bcaa11a55df4ep-11, 0x1.bdda3717a24ddp-6,
     -0x1.2f408ef443038p-3, -0x1.d6480223526cfp-1, -0x1.a0bd82dddfa12p0, -0x1.a2e3bfd6a6409p-20
 };
 
@@ -82,6 +83,14 @@ static const double lgamma_root64[18] = {
     -0x1.deeb3d3be31c4p-24, 0x1.52293bb195c64p-21, -0x1.ed78767302b23p-19, 0x1.78a6cf918035ap-16,
     -0x1.32d407092d2f8p-13, 0x1.149a5ad1b3d0bp-10, -0x1.29fab068e9befp-7, 0x1.df70ef9012311p-4,
     0x1.7322a14ef42f1p0, 0x1.67ed6dab1a36dp1
+};
+
+/* -2^(k/16), less k 2^48: with 16 j + k in the upper words it is -2^(j + k/16).  One line of a cache. */
+static const uint64_t exp2_steps64[16] = {
+    0xbff0000000000000, 0xbfefb5586cf9890f, 0xbfef72b83c7d517b, 0xbfef387a6e756238,
+    0xbfef06fe0a31b715, 0xbfeedea64c123422, 0xbfeebfdad5362a27, 0xbfeeab07dd485429,
+    0xbfeea09e667f3bcd, 0xbfeea11473eb0187, 0xbfeeace5422aa0db, 0xbfeec49182a3f090,
+    0xbfeee89f995ad3ad, 0xbfef199bdd85529c, 0xbfef5818dcfba487, 0xbfefa4afa2a490da
 };
 
 /* pi/2 is the sum. */
@@ -129,9 +138,10 @@ const cji_math_rows cji_math_tables[CJI_MATH_TABLES] = {
     [CJI_MATH_SINCOS64] = { "sincos64", CJ_F64, sincos64, 12, true },
     [CJI_MATH_SINCOSPI64] = { "sincospi64", CJ_F64, sincospi64, 16, true },
     [CJI_MATH_INVERSE_NEAR64] = { "inverse_near64", CJ_F64, inverse_near64, 20, false },
-    [CJI_MATH_ERF_FAR64] = { "erf_far64", CJ_F64, erf_far64, 4, false },
+    [CJI_MATH_ERF_FAR64] = { "erf_far64", CJ_F64, erf_far64, 8, false },
     [CJI_MATH_ERFCX64] = { "erfcx64", CJ_F64, erfcx64, 16, false },
     [CJI_MATH_NORMCDF64] = { "normcdf64", CJ_F64, normcdf64, 14, false },
+    [CJI_MATH_EXP2_STEPS64] = { "exp2_steps64", CJ_U64, exp2_steps64, 16, true },
     [CJI_MATH_HALF_PI64] = { "half_pi64", CJ_F64, half_pi64, 2, false },
     [CJI_MATH_STIRLING64] = { "stirling64", CJ_F64, stirling64, 10, false },
     [CJI_MATH_SINE_OVER_PI64] = { "sine_over_pi64", CJ_F64, sine_over_pi64, 8, false },
@@ -160,7 +170,8 @@ static void load(cji_math *m, cji_math_table t, cj_val row, unsigned at, unsigne
         return;
     }
     const bool global = cji_math_tables[t].global;
-    const cji_math_move one = bytes == 8 ? CJI_MOVE_LOAD_64 : global ? CJI_MOVE_LOAD_GLOBAL_32 : CJI_MOVE_LOAD_32;
+    const cji_math_move one = bytes == 8 ? (global ? CJI_MOVE_LOAD_GLOBAL_64 : CJI_MOVE_LOAD_64)
+                                         : (global ? CJI_MOVE_LOAD_GLOBAL_32 : CJI_MOVE_LOAD_32);
     const cji_math_move two = global ? CJI_MOVE_LOAD_GLOBAL_TWO_64 : CJI_MOVE_LOAD_TWO_64;
     for (unsigned i = 0; i < n; i++) r[i] = cji_reg_val(m->f, bytes == 4 ? CJ_B32 : CJ_B64);
     cj_val to = n > 1 ? cj_vec_n(m->f, r, n) : r[0], from = cj_mem(m->f, row, at);
