@@ -146,12 +146,7 @@ static cj_val near_gamma(cji_math *m, cj_val x)
     cj_val h = SUB_D(x, D(0.5)), n = ADD_D(h, D(SHIFT_D));
     n = SUB_D(n, D(SHIFT_D));
     cj_val u = SUB_D(h, n);
-    cj_val g = POLY_D(u, -0x1.1963f572051d7p-12, 0x1.8d9c536efc8dcp-12, -0x1.a636a12fd1540p-13,
-                      0x1.5cb24ff1cddb3p-12, -0x1.775e763ddd8f8p-11, 0x1.15036e38893cfp-10, -0x1.8c78a5695ae85p-10,
-                      0x1.2a00d955483e3p-9, -0x1.c0d4d39cda0b2p-9, 0x1.506349eb80141p-8, -0x1.f7f9bc8aef5cdp-8,
-                      0x1.7990f82d75ec4p-7, -0x1.1a2c347400194p-6, 0x1.a752ccdd83d99p-6, -0x1.374fd593f706cp-5,
-                      0x1.e022b72a80653p-5, -0x1.3d88cfe5a8b1ap-4, 0x1.283bd375049dap-3, -0x1.b77ac1ca2d094p-4,
-                      0x1.a8c4dba620c12p-2, 0x1.08ea88ee56187p-5, 0x1.c5bf891b4ef6bp-1);
+    cj_val g = POLY_OF(TGAMMA_NEAR64, u);
     cj_val p = GT_D(n, D(1.0)), k = SUB_D(x, D(1.0));
     WHEN(p, g) = OP(mul_d, g, k);
     IF(LT_D(n, D(1.0))) {

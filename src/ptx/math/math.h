@@ -34,8 +34,9 @@ typedef enum cji_math_move {
 /* The tables. */
 typedef enum cji_math_table { CJI_MATH_TWO_OVER_PI, CJI_MATH_TWO_OVER_PI64, CJI_MATH_SINCOS64, CJI_MATH_SINCOSPI64,
                               CJI_MATH_GAMMA, CJI_MATH_INVERSE_NEAR64, CJI_MATH_ERF_FAR64, CJI_MATH_ERFCX64,
-                              CJI_MATH_NORMCDF64, CJI_MATH_EXP2_STEPS64, CJI_MATH_HALF_PI64, CJI_MATH_STIRLING64, CJI_MATH_SINE_OVER_PI64,
-                              CJI_MATH_LGAMMA_NEAR64, CJI_MATH_LGAMMA_ROOT64, CJI_MATH_TABLES } cji_math_table;
+                              CJI_MATH_NORMCDF64, CJI_MATH_EXP2_STEPS64, CJI_MATH_HALF_PI64, CJI_MATH_STIRLING64,
+                              CJI_MATH_SINE_OVER_PI64, CJI_MATH_LGAMMA_NEAR64, CJI_MATH_LGAMMA_ROOT64,
+                              CJI_MATH_TGAMMA_NEAR64, CJI_MATH_TABLES } cji_math_table;
 
 enum { CJI_MATH_NEST = 8 };  /* branches and loops within each other */
 

@@ -84,6 +84,14 @@ static const double lgamma_root64[18] = {
     -0x1.32d407092d2f8p-13, 0x1.149a5ad1b3d0bp-10, -0x1.29fab068e9befp-7, 0x1.df70ef9012311p-4,
     0x1.7322a14ef42f1p0, 0x1.67ed6dab1a36dp1
 };
+static const double tgamma_near64[22] = {
+    -0x1.1963f572051d7p-12, 0x1.8d9c536efc8dcp-12, -0x1.a636a12fd1540p-13, 0x1.5cb24ff1cddb3p-12,
+    -0x1.775e763ddd8f8p-11, 0x1.15036e38893cfp-10, -0x1.8c78a5695ae85p-10, 0x1.2a00d955483e3p-9,
+    -0x1.c0d4d39cda0b2p-9, 0x1.506349eb80141p-8, -0x1.f7f9bc8aef5cdp-8, 0x1.7990f82d75ec4p-7,
+    -0x1.1a2c347400194p-6, 0x1.a752ccdd83d99p-6, -0x1.374fd593f706cp-5, 0x1.e022b72a80653p-5,
+    -0x1.3d88cfe5a8b1ap-4, 0x1.283bd375049dap-3, -0x1.b77ac1ca2d094p-4, 0x1.a8c4dba620c12p-2,
+    0x1.08ea88ee56187p-5, 0x1.c5bf891b4ef6bp-1
+};
 
 /* -2^(k/16), less k 2^48: with 16 j + k in the upper words it is -2^(j + k/16).  One line of a cache. */
 static const uint64_t exp2_steps64[16] = {
@@ -146,6 +154,7 @@ const cji_math_rows cji_math_tables[CJI_MATH_TABLES] = {
     [CJI_MATH_STIRLING64] = { "stirling64", CJ_F64, stirling64, 10, false },
     [CJI_MATH_SINE_OVER_PI64] = { "sine_over_pi64", CJ_F64, sine_over_pi64, 8, false },
     [CJI_MATH_LGAMMA_NEAR64] = { "lgamma_near64", CJ_F64, lgamma_near64, 20, false },
+    [CJI_MATH_TGAMMA_NEAR64] = { "tgamma_near64", CJ_F64, tgamma_near64, 22, false },
     [CJI_MATH_LGAMMA_ROOT64] = { "lgamma_root64", CJ_F64, lgamma_root64, 18, false },
     [CJI_MATH_GAMMA] = { "gamma", CJ_F32, gamma_rows, sizeof gamma_rows / sizeof(float), true }
 };
