@@ -68,7 +68,7 @@ static const struct row {
     F1(erf, -4, 4, ANY, 2, 2, 12859)
     F1(erfc, -4, 10.5, ANY, 4, 4, 15000)
     F1(erfinv, -1, 1, FEW, 2, 2, 4436)
-    F1(erfcinv, 0, 2, FEW, 4, 4, 3905)
+    F1(erfcinv, 0, 2, FEW, 4, 3, 3791)
     F1(erfcx, -10, 20, FEW, 4, 4, 3061)
     F1(normcdf, -15, 6, FEW, 5, 5, 3105)
     F1(normcdfinv, 0, 1, FEW, 5, 4, 4073)

@@ -4,24 +4,23 @@
 #include "ptx/math/ops.h"
 
 /* The polynomial is of -w, which the logarithm gives. */
-static cj_val near_middle(cji_math *m, cj_val l, cj_val y)
+static cj_val middle(cji_math *m, cj_val l)
 {
-    cj_val p = POLY(l, 0x1.7ea206p-32f, 0x1.ac6a4ap-27f, 0x1.5889bap-23f, 0x1.0b5p-21f, -0x1.d016a8p-18f,
-                    -0x1.e5a15ap-16f, 0x1.97e2acp-11f, 0x1.6ba81ep-8f, -0x1.495bcep-3f, 0x1.c5bf8ap-1f);
-    return MUL(p, y);
+    return POLY(l, 0x1.7ea206p-32f, 0x1.ac6a4ap-27f, 0x1.5889bap-23f, 0x1.0b5p-21f, -0x1.d016a8p-18f,
+                -0x1.e5a15ap-16f, 0x1.97e2acp-11f, 0x1.6ba81ep-8f, -0x1.495bcep-3f, 0x1.c5bf8ap-1f);
 }
 
-/* sqrt(w) and 1 / sqrt(w), of a product whose logarithm l is not right where it is subnormal: few are.  One instruction
- * gives both roots.  Where w is infinite, the second one is not 0, and so their product is infinite. */
+/* -sqrt(w) and 1 / sqrt(w), of a product whose logarithm l is not right where it is subnormal: few are.  One
+ * instruction gives both roots.  Where w is infinite, the second one is not 0, and so their product is infinite. */
 static cj_val root_far_from_middle(cji_math *m, cj_val product, cj_val l, cj_val *inverse)
 {
-    cj_val w = NEG(l);
+    cj_val w = OP(mov, l);
     IF(LT(product, F(0x1p-126f))) {
         cj_val scaled = MUL(product, F(0x1p24f)), most = OP(lg2, scaled);
-        INTO(w) = OP(sub, F(24.f), most);
+        INTO(w) = OP(sub, most, F(24.f));
     }
     ENDIF
-    cj_val u = RSQRT(w);
+    cj_val u = RSQRT(NEG(w));
     *inverse = OP(max, u, F(0x1p-20f));
     return MUL(w, *inverse);
 }
@@ -31,7 +30,7 @@ void cji_math_erfinv_f32(cji_math *m, const cj_val *a, cj_val *r)
     cj_val x = a[0], n = NEG(x);
     cj_val l = FMA(n, x, F(1.f));
     l = OP(lg2, l);
-    cj_val v = near_middle(m, l, x);
+    cj_val p = middle(m, l), v = MUL(p, x);
     IF(LT(l, F(-6.8f))) {
         cj_val w = NEG(l), s = OP(sqrt_fast, w);
         cj_val q = POLY(s, 0x1.c17a8p-17f, -0x1.7a3098p-12f, 0x1.0a1e74p-8f, -0x1.8e09dcp-6f, 0x1.45254ep-4f,
@@ -43,19 +42,24 @@ void cji_math_erfinv_f32(cji_math *m, const cj_val *a, cj_val *r)
     r[0] = v;
 }
 
-/* Where w > 6.8: sqrt(w) times a polynomial in 1 / sqrt(w), up to w = 148, and infinite for infinity. */
+/* Where w > 6.8: sqrt(w) times a polynomial in 1 / sqrt(w), up to w = 148, and infinite for infinity.  The first
+ * polynomial is for numbers, the second one for NaN too: a warp whose operands are all out of the first one's interval
+ * executes one of them. */
 void cji_math_erfcinv_f32(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val x = a[0], product = SUB(F(2.f), x);
     product = MUL(product, x);
-    cj_val l = OP(lg2, product);
-    cj_val y = SUB(F(1.f), x);
-    cj_val v = near_middle(m, l, y);
-    IF(LT(l, F(-6.8f))) {
+    cj_val l = OP(lg2, product), v = OP(mov, l);
+    IF(GE(l, F(-6.8f))) {
+        cj_val p = middle(m, l), n = NEG(x);
+        INTO(v) = OP(fma, n, p, p);
+    }
+    ELSE {
         cj_val u, s = root_far_from_middle(m, product, l, &u);
         cj_val q = POLY(u, 0x1.4f2c58p7f, -0x1.452ccap8f, 0x1.217e62p8f, -0x1.469496p7f, 0x1.0af87cp6f,
                         -0x1.5bf3e4p4f, 0x1.990ffap2f, -0x1.665a72p0f, -0x1.01960ep-5f, 0x1.aa727p-1f);
         q = MUL(q, s);
+        cj_val y = SUB(F(1.f), x);
         INTO(v) = COPYSIGN(q, y);
     }
     ENDIF
@@ -68,12 +72,13 @@ void cji_math_normcdfinv_f32(cji_math *m, const cj_val *a, cj_val *r)
     cj_val x = a[0], product = SUB(F(1.f), x);
     cj_val x4 = MUL(x, F(4.f));
     product = MUL(product, x4);
-    cj_val l = OP(lg2, product);
-    cj_val y = FMA(x, F(2.f), F(-1.f));
-    cj_val p = POLY(l, 0x1.0e8f62p-31f, 0x1.2eeed8p-26f, 0x1.e73f16p-23f, 0x1.7a07a6p-21f, -0x1.482982p-17f,
-                    -0x1.5764dep-15f, 0x1.206b2p-10f, 0x1.0124ep-7f, -0x1.d1c88ep-3f, 0x1.40d932p0f);
-    cj_val v = MUL(p, y);
-    IF(LT(l, F(-6.8f))) {
+    cj_val l = OP(lg2, product), y = FMA(x, F(2.f), F(-1.f)), v = OP(mov, l);
+    IF(GE(l, F(-6.8f))) {
+        cj_val p = POLY(l, 0x1.0e8f62p-31f, 0x1.2eeed8p-26f, 0x1.e73f16p-23f, 0x1.7a07a6p-21f, -0x1.482982p-17f,
+                        -0x1.5764dep-15f, 0x1.206b2p-10f, 0x1.0124ep-7f, -0x1.d1c88ep-3f, 0x1.40d932p0f);
+        INTO(v) = OP(mul, p, y);
+    }
+    ELSE {
         cj_val u, s = root_far_from_middle(m, product, l, &u);
         cj_val q = POLY(u, 0x1.da0856p7f, -0x1.cbe4a8p8f, 0x1.996dc8p8f, -0x1.cde08ep7f, 0x1.79914ep6f,
                         -0x1.ec1738p4f, 0x1.2140f2p3f, -0x1.faca3ap0f, -0x1.6c4774p-5f, 0x1.2d8b28p0f);
