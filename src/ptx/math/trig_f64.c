@@ -242,9 +242,8 @@ static cj_val sine_pi(cji_math *m, cj_val f, cj_val q)
     cj_val p = FMA_D(last, z, k[5]);
     for (unsigned i = 5; i-- > 0;) p = FMA_D(p, z, k[i]);
     p = FMA_D(p, z, rest);
-    p = MUL_D(p, b);
-    cj_val y = FMA_D(b, pi, p);
-    return ADD_D(y, D(0.0));
+    p = FMA_D(p, b, D(0.0));                            /* never -0, and so is the next sum */
+    return FMA_D(b, pi, p);
 }
 
 static cj_val with_sign_d(cji_math *m, cj_val y, cj_val x)
