@@ -28,7 +28,7 @@ bench_math_SOURCES = %D%/math.c %D%/judge.c %D%/judge.h tests/math/math_function
 	tests/math/math_functions.def
 bench_math_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"'
 bench_math_LDADD = $(libcujit) -lm
-EXTRA_DIST += %D%/math_peers.cu %D%/math_peers.sh
+EXTRA_DIST += %D%/math_peers.cu %D%/math_peers.sh %D%/math_pipes.awk %D%/math_pipes.sh
 bench_programs += %D%/pool
 bench_pool_SOURCES = %D%/pool.c %D%/pool_bench.h %D%/pool_handles.c %D%/pool_pipeline.c %D%/pool_alloc.c %D%/pool_waiter.c %D%/pool_strategies.c \
 	%D%/pool_coord.c

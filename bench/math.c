@@ -1,8 +1,10 @@
 /* Results a second of each function of math.h, beside CUDA's own in the same run.
  *
  * usage: math [-l LIMITS] [--peers FOLDER] [--only NAME]... [--type f32|f64] [--ms MILLISECONDS] [--rounds N]
+ *             [--texts FOLDER]
  *   --peers    CUDA's functions, made by bench/math_peers.sh on a machine with nvcc.  Without it they are left out
  *   --ms       how long one measurement takes, 1 by default
+ *   --texts    writes our loops to FOLDER/NAME.TYPE.ptx, for bench/math_pipes.sh, and measures nothing
  * Runs the device of CUJIT_DRIVER: the GPU, or the CPU device, beside which the C library is measured.
  *
  * A thread makes its operands in registers, by adding a step to their bits, and adds up the bits of the results.  There
@@ -45,7 +47,7 @@ typedef struct math_bench {
     cj_event *from, *to;
     bool gpu;
     atomic_bool failed;
-    const char *limits, *peers, *type, *only[64];
+    const char *limits, *peers, *type, *texts, *only[64];
     unsigned only_count, rounds;
     double ms;
     uint32_t threads;               /* of a launch */
@@ -355,6 +357,21 @@ static void choose(math_bench *b)
         }
 }
 
+static void write_text(math_bench *b, const math_row *row)
+{
+    char path[1000];
+    const char *text = NULL;
+    cj_ptx *p = cj_ptx_create();
+    function_loop(row->t, p, row->type, CJ_MATH_ACCURATE);
+    snprintf(path, sizeof path, "%s/%s.%s.ptx", b->texts, row->t->name, row->type == CJ_F32 ? "f32" : "f64");
+    FILE *f = fopen(path, "w");
+    if (!f) math_fail(b, path, "it cannot be written");
+    else if (cj_ptx_print(p, 0, &text, NULL)) math_fail(b, row->t->name, cj_error_of(p)->message);
+    else if (fputs(text, f) < 0) math_fail(b, path, "it cannot be written");
+    if (f && fclose(f) && !b->failed) math_fail(b, path, "it cannot be written");
+    cj_ptx_free(p);
+}
+
 static void begin_math(math_bench *b)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -410,6 +427,7 @@ static bool take_words(math_bench *b, int argc, char **argv)
         if (!strcmp(word, "-l")) b->limits = value;
         else if (!strcmp(word, "--peers")) b->peers = value;
         else if (!strcmp(word, "--type")) b->type = value;
+        else if (!strcmp(word, "--texts")) b->texts = value;
         else if (!strcmp(word, "--ms")) b->ms = atof(value);
         else if (!strcmp(word, "--rounds")) b->rounds = (unsigned)atoi(value);
         else if (!strcmp(word, "--only") && b->only_count < 64) b->only[b->only_count++] = value;
@@ -423,6 +441,11 @@ int main(int argc, char **argv)
     static math_bench b = { .limits = BENCH_LIMITS, .rounds = 9, .ms = 1 };
     bool held = true;
     if (!take_words(&b, argc, argv)) return 2;
+    if (b.texts) {
+        choose(&b);
+        for (unsigned i = 0; i < b.row_count && !b.failed; i++) write_text(&b, &b.rows[i]);
+        return b.failed;
+    }
     b.drv = cj_driver_open(NULL);
     if (cj_error_of(b.drv)->status || !cj_device_count(b.drv)) {
         printf("math: skipped, there is no device: %s\n", cj_error_of(b.drv)->message);

@@ -10,8 +10,8 @@ static cj_val middle(cji_math *m, cj_val l)
                 -0x1.e5a15ap-16f, 0x1.97e2acp-11f, 0x1.6ba81ep-8f, -0x1.495bcep-3f, 0x1.c5bf8ap-1f);
 }
 
-/* -sqrt(w) and 1 / sqrt(w), of a product whose logarithm l is not right where it is subnormal: few are.  One instruction
- * gives both roots.  Where w is infinite, the second one is not 0, and so their product is infinite. */
+/* -sqrt(w) and 1 / sqrt(w), of a product whose logarithm l is not right where it is subnormal: few are.  One
+ * instruction gives both roots.  Where w is infinite, the second one is not 0, and so their product is infinite. */
 static cj_val root_far_from_middle(cji_math *m, cj_val product, cj_val l, cj_val *inverse)
 {
     cj_val w = OP(mov, l);

@@ -17,8 +17,8 @@ static cj_val arc_tangent(cji_math *m, cj_val t)
     return FMA_D(p, t, t);
 }
 
-/* From 1 on atan(-1 / |x|) + pi/2 with the sign of x.  pi/2 is in .const memory: a register under a predicate would take
- * four moves to fill. */
+/* From 1 on atan(-1 / |x|) + pi/2 with the sign of x.  pi/2 is in .const memory: a register under a predicate would
+ * take four moves to fill. */
 void cji_math_atan_f64(cji_math *m, const cj_val *a, cj_val *r)
 {
     cj_val low, high, upper, under, x = a[0], t = OP(mov_d, x);

@@ -103,7 +103,7 @@ void cji_math_log_f64(cji_math *m, const cj_val *a, cj_val *r)
     r[0] = log_result(m, &t, v);
 }
 
-static cj_val log_pair(cji_math *m, cj_val y, cj_val e, cj_val *low)
+static cj_val log_of_parts(cji_math *m, cj_val y, cj_val e, cj_val *low)
 {
     cj_val f = SUB_D(y, D(1.0));
     cj_val d = ADD_D(y, D(1.0));
@@ -126,13 +126,13 @@ static cj_val log_pair(cji_math *m, cj_val y, cj_val e, cj_val *low)
 cj_val cji_math_log_pair(cji_math *m, cj_val x, cj_val *low)
 {
     const log_argument t = log_parts(m, x);
-    return log_pair(m, t.y, t.e, low);
+    return log_of_parts(m, t.y, t.e, low);
 }
 
 cj_val cji_math_log_pair_normal(cji_math *m, cj_val x, cj_val *low)
 {
     cj_val y, k = exponent_and_rest(m, x, &y);
-    return log_pair(m, y, OP(d_of_s, k), low);
+    return log_of_parts(m, y, OP(d_of_s, k), low);
 }
 
 /* The logarithm of a base with 1 / ln(base) = high + low, and log_base(2) = unit. */
