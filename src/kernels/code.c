@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/kernels_core.h"
 
@@ -164,7 +165,8 @@ void cjk_end(void *object, cjk_code *c, const char *const *names, size_t n, cj_k
 
 /* -- Kernels of several modules at once ---------------------------------------------------------------------------- */
 
-enum { LOADERS = 8 };
+/* Threads that write and compile: as many as the host has processors, within these. */
+enum { FEWEST_LOADERS = 4, MOST_LOADERS = 16 };
 
 typedef struct loads {
     cj_kernel_cache *cache;
@@ -190,10 +192,12 @@ static void *load_parts(void *all)
 void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n, cjk_part_writer *write, const void *data)
 {
     loads l = { .cache = cache, .part = part, .n = n, .write = write, .data = data };
-    pthread_t helper[LOADERS - 1];
-    size_t helpers = 0;
-    while (helpers < LOADERS - 1 && helpers + 1 < n && !pthread_create(&helper[helpers], NULL, load_parts, &l))
-        helpers++;
+    pthread_t helper[MOST_LOADERS];
+    const int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t helpers = 0, most = processors < FEWEST_LOADERS ? FEWEST_LOADERS : (size_t)processors;
+    if (most > MOST_LOADERS) most = MOST_LOADERS;
+    if (most > n) most = n;
+    while (helpers + 1 < most && !pthread_create(&helper[helpers], NULL, load_parts, &l)) helpers++;
     load_parts(&l);
     for (size_t i = 0; i < helpers; i++) pthread_join(helper[i], NULL);
 }

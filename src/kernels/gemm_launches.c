@@ -60,6 +60,13 @@ static void copy_ready(cjk_gemm_ready *to, const cjk_gemm_ready *from)
     memcpy(to->map, from->map, from->maps * sizeof *from->map);
 }
 
+static bool has_memory_of(const struct cjk_launch *l, const cj_gemm_args *args)
+{
+    return l->args.a.data.addr == args->a.data.addr && l->args.b.data.addr == args->b.data.addr &&
+           l->args.out.data.addr == args->out.data.addr;
+}
+
+/* The latest one that is like it. */
 static const struct cjk_launch *find_like(const cjk_gemm *g, const cj_gemm_args *args)
 {
     for (uint32_t i = 0; i < CJK_LAUNCHES; i++) {
@@ -71,10 +78,12 @@ static const struct cjk_launch *find_like(const cjk_gemm *g, const cj_gemm_args 
 
 cjk_known cjk_gemm_recall(cjk_gemm *g, const cj_gemm_args *args, cjk_gemm_ready *out)
 {
-    const struct cjk_launch *l = &g->launches.each[place_of(args)];
+    uint32_t place = place_of(args);
+    const struct cjk_launch *l = &g->launches.each[place];
     pthread_mutex_lock(&g->launches.lock);
     bool same = is_same_launch(l, args);
-    if (!same && !is_like_launch(l, args, g->o.scaled)) l = find_like(g, args);
+    if (same) g->launches.latest = place;
+    else if (!has_memory_of(l, args) || !is_like_launch(l, args, g->o.scaled)) l = find_like(g, args);
     if (l) copy_ready(out, &l->ready);
     pthread_mutex_unlock(&g->launches.lock);
     return same ? CJK_KNOWN_SAME : l ? CJK_KNOWN_LIKE : CJK_KNOWN_NOT;
