@@ -194,12 +194,16 @@ void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n, cjk
     loads l = { .cache = cache, .part = part, .n = n, .write = write, .data = data };
     pthread_t helper[MOST_LOADERS];
     const int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int cancel = PTHREAD_CANCEL_ENABLE;
     size_t helpers = 0, most = processors < FEWEST_LOADERS ? FEWEST_LOADERS : (size_t)processors;
     if (most > MOST_LOADERS) most = MOST_LOADERS;
     if (most > n) most = n;
+    /* a thread that is cancelled would leave the others with its stack, and lose what they load */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     while (helpers + 1 < most && !pthread_create(&helper[helpers], NULL, load_parts, &l)) helpers++;
     load_parts(&l);
     for (size_t i = 0; i < helpers; i++) pthread_join(helper[i], NULL);
+    pthread_setcancelstate(cancel, NULL);
 }
 
 void cjk_release(void *code)

@@ -3,6 +3,7 @@
 #include "tests/kernels/kernels_bench.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,6 +351,32 @@ static void wrong_arguments_of_rows(void)
     kb_drop(&m);
 }
 
+/* -- Cancelled threads --------------------------------------------------------------------------------------------- */
+
+/* A thread that is cancelled already makes objects whose kernels several threads compile, and ends behind that. */
+static void *make_cancelled(void *objects)
+{
+    void **made = objects;
+    pthread_cancel(pthread_self());
+    made[0] = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_F32, .path = CJ_GEMM_SCALAR));
+    made[1] = cj_scan_create(kb_dev, CJ_SCAN(.type = CJ_U32, .in_flight = 1, .columns = 10));
+    pthread_testcancel();
+    return NULL;
+}
+
+static void cancelled(void)
+{
+    void *made[2] = { NULL, NULL }, *end = NULL;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, make_cancelled, made)) tap_bail("no thread");
+    pthread_join(thread, &end);
+    tap_ok(end == PTHREAD_CANCELED, "a thread is cancelled");
+    tap_ok(made[0] && cj_error_of(made[0])->status == CJ_OK, "but not before its product is made");
+    tap_ok(made[1] && cj_error_of(made[1])->status == CJ_OK, "nor before its scan is");
+    cj_gemm_free(made[0]);
+    cj_scan_free(made[1]);
+}
+
 int main(void)
 {
     kb_open();
@@ -360,5 +387,6 @@ int main(void)
     wrong_options_of_rows();
     wrong_arguments_of_products();
     wrong_arguments_of_rows();
+    cancelled();
     return kb_close();
 }
