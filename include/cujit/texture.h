@@ -131,7 +131,7 @@ typedef struct cj_copy_array_params {
     size_t width, height, depth;  /* 0: all of the array that is the destination, else the source,
                                    * from its offset on */
     cj_array *dst_array, *src_array;
-    size_t dst_x, dst_y, dst_z;   /* where in the array */
+    size_t dst_x, dst_y, dst_z;   /* where in the array; 0 for memory */
     size_t src_x, src_y, src_z;
     cj_dptr dst, src;             /* device memory, or { 0 } */
     void *dst_host;               /* host memory, or NULL */
@@ -153,10 +153,11 @@ CJ_API void cj_copy_array_params_defaults(cj_copy_array_params *params);
  * array's device.
  * `params`: Copied.  Returns at once.
  * Errors, left in `s`:
- *   CJ_EINVAL: an end is not set or set twice, no end is an array, the copy does not fit into an
- *     array or into the memory, a pitch is too small, the elements of two arrays differ in size, an
- *     array is mipmapped, the devices are of two drivers, source and destination overlap, or host
- *     memory together with an array of another device than the stream's
+ *   CJ_EINVAL: an end is not set or set twice, no end is an array, memory has an offset, the copy
+ *     does not fit into an array or into the memory, a pitch is too small, the elements of two
+ *     arrays differ in size, an array is mipmapped, the devices are of two drivers, source and
+ *     destination overlap, or host memory together with an array of another device than the
+ *     stream's
  *   CJ_ENOTSUP: between devices while `s` is capturing
  *   CJ_ENOMEM: memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call

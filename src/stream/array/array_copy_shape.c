@@ -49,6 +49,10 @@ static cj_status array_end_kind(const array_check *k, cji_array_end *e, cj_devic
     cj_status st = dev ? cji_check_arg(k->into, dev, CJI_TAG_DEVICE, k->call, "the device of an end") : CJ_OK;
     if (st != CJ_OK) return st;
     if (e->array) return array_end_array(k, e, dev, what);
+    if (e->x || e->y || e->z)
+        return cji_fail(k->into, CJ_EINVAL, k->call,
+                        "%s is memory and has the offset (%zu, %zu, %zu), which is for arrays; add it to the address",
+                        what, e->x, e->y, e->z);
     e->dev = dev && !e->host ? dev : k->home;
     return array_end_meets(k, e->dev, what);
 }
