@@ -32,16 +32,9 @@
  *     cj_ptx_create, cj_ptx_kernel, verbs, cj_kernel_load, cj_launch, cj_stream_sync
  *
  * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
- * what a program needs of operands, blocks, async, tensor_core, tensor_map, linker, compiler,
- * kernel_cache, texture, capture, graph, graph_exec, stream_barrier, pool, waiter, coordinate,
- * profile, pipeline, parse, interpose, replay, interop.
- * what a program needs of operands, blocks, async, tensor_core, linker, compiler, kernel_cache,
- * texture, capture, graph, graph_exec, stream_barrier, pool, waiter, coordinate, profile, pipeline,
- * parse, interpose, replay, interop.
- * what a program needs of operands, linker, compiler, kernel_cache, texture, capture, graph,
- * graph_exec, stream_barrier, pool, waiter, coordinate, profile, pipeline, parse, interpose,
- * replay, interop, extend.
- * interop.
+ * what a program needs of operands, math, blocks, async, tensor_core, tensor_map, linker, compiler,
+ * kernel_cache, memory_pool, virtual_memory, texture, capture, graph, graph_exec, stream_barrier,
+ * pool, waiter, coordinate, profile, pipeline, parse, interpose, replay, interop, extend.
  *
  * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
  * alive what it needs.
