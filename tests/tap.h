@@ -73,6 +73,9 @@ bool tap_is_slow(void);
  * allocator has locks that older versions do not take before a fork, so one that another thread had stays locked in
  * the child. */
 bool tap_forks_beside_threads(void);
+/* Whether each race is reported, also one that a GPU bears: two writes of the same value, a copy beside atomic
+ * additions. */
+bool tap_reports_races(void);
 
 /* -- Places -------------------------------------------------------------------------------------------------------- */
 

@@ -106,18 +106,33 @@ bool tap_under_valgrind(void)
     return getenv("CUJIT_UNDER_VALGRIND") != NULL;   /* set by valgrind.sh */
 }
 
-static bool tap_under_sanitizer(void)
+bool tap_reports_races(void)
 {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined __SANITIZE_THREAD__
     return true;
 #elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer)
     return true;
 #else
     return false;
 #endif
 #else
     return false;
+#endif
+}
+
+static bool tap_under_sanitizer(void)
+{
+#if defined __SANITIZE_ADDRESS__
+    return true;
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+    return true;
+#else
+    return tap_reports_races();
+#endif
+#else
+    return tap_reports_races();
 #endif
 }
 

@@ -320,7 +320,7 @@ static void same_bits(cj_attention_path path, cj_type type, uint32_t dim, bool c
     cj_graph_exec *x1 = cj_graph_instantiate(graph, NULL), *x2 = cj_graph_instantiate(graph, NULL);
     cj_attention_free(x);
     kb_blank(&memory[OUT]);
-    for (int i = 0; i < launches; i++) cj_graph_launch(kb_s[0], x1), cj_graph_launch(kb_s[1], x2);
+    for (int i = 0; i < launches; i++) cj_graph_launch(kb_beside(0), x1), cj_graph_launch(kb_beside(1), x2);
     kb_get(&memory[OUT]);
     tap_is_mem(memory[OUT].host, first, bytes, "%s of two graphs of one capture, %d launches each", name, launches);
     cj_graph_exec_free(x1);

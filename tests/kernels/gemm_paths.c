@@ -493,7 +493,7 @@ static void at_once(int p)
     cj_graph_exec *x1 = cj_graph_instantiate(graph, NULL), *x2 = cj_graph_instantiate(graph, NULL);
     cj_gemm_free(g);
     kb_blank(&out);
-    for (int i = 0; i < (all ? 100 : 5); i++) cj_graph_launch(kb_s[0], x1), cj_graph_launch(kb_s[1], x2);
+    for (int i = 0; i < (all ? 100 : 5); i++) cj_graph_launch(kb_beside(0), x1), cj_graph_launch(kb_beside(1), x2);
     guarded = kb_get(&out);
     tap_ok(guarded && memcmp(out.host, first, bytes) == 0, "path %s: graphs of one capture too", paths[p].name);
     cj_graph_exec_free(x1);

@@ -241,7 +241,8 @@ static void at_once(void)
     cj_graph_exec *x1 = cj_graph_instantiate(graph, NULL), *x2 = cj_graph_instantiate(graph, NULL);
     cj_gemm_free(g);
     kb_blank(&out);
-    for (int i = 0; i < (tap_is_slow() ? 2 : 5); i++) cj_graph_launch(kb_s[0], x1), cj_graph_launch(kb_s[1], x2);
+    for (int i = 0; i < (tap_is_slow() ? 2 : 5); i++)
+        cj_graph_launch(kb_beside(0), x1), cj_graph_launch(kb_beside(1), x2);
     kb_get(&out);
     tap_is_mem(out.host, first, bytes, "graphs of one capture, at once, have them too");
     cj_graph_exec_free(x1);
@@ -423,6 +424,7 @@ static void mistakes(void)
 int main(void)
 {
     kb_open();
+    tap_timeout(60);
     a = kb_take(MOST * 8), b = kb_take(MOST * 8), c = kb_take(MOST * 8), out = kb_take(MOST * 8), bias = kb_take(4096);
     each_type();
     each_layout();

@@ -503,6 +503,7 @@ static void quantised_once(void)
 int main(void)
 {
     kb_open();
+    tap_timeout(60);
     each_format();
     same_bits();
     many_rows();

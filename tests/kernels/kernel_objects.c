@@ -55,7 +55,7 @@ static void at_once(void)
     wrong += !kb_get(&out) || memcmp(single.host, out.host, COLUMNS * 4) != 0;
     tap_is_uint(wrong, 0, "a captured scan has the same bits, launched many times");
     kb_blank(&out), kb_blank(&sums);
-    for (int i = 0; i < (tap_is_slow() ? 4 : 20); i++) cj_graph_launch(kb_s[2 + i % 2], e[i % 2]);
+    for (int i = 0; i < (tap_is_slow() ? 4 : 20); i++) cj_graph_launch(kb_beside(2 + i % 2), e[i % 2]);
     tap_ok(kb_get(&out) && !memcmp(single.host, out.host, COLUMNS * 4), "so have two executable graphs at once");
     tap_ok(kb_get(&sums) && !memcmp(lone.host, sums.host, 4), "also of the reduction");
     cj_scan_free(c), cj_reduce_free(r);

@@ -14,6 +14,10 @@ extern cj_driver *kb_drv;
 extern cj_device *kb_dev;
 extern cj_stream *kb_s[KB_STREAMS];
 
+/* Stream `i`, for work that writes the same values to the same memory as that of other streams: where each race is
+ * reported it is stream 0. */
+cj_stream *kb_beside(int i);
+
 void kb_open(void);
 /* The value of main: nothing else failed, nothing is left. */
 int kb_close(void);

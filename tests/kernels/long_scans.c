@@ -195,7 +195,7 @@ static void at_once(uint64_t columns, bool given)
     tap_ok(!wrong && kb_get(&out) && !memcmp(single.host, out.host, columns * 4),
            "a captured one has the same bits, launched many times");
     kb_blank(&out);
-    for (size_t i = 0; i < launches; i++) wrong += cj_graph_launch(kb_s[2 + i % 2], e[i % 2]) != CJ_OK;
+    for (size_t i = 0; i < launches; i++) wrong += cj_graph_launch(kb_beside(2 + (int)i % 2), e[i % 2]) != CJ_OK;
     tap_ok(!wrong && kb_get(&out) && !memcmp(single.host, out.host, columns * 4),
            "so have two executable graphs at once");
     /* other data: nothing is left of the sums before */
@@ -233,7 +233,7 @@ static void long_rows(void)
         for (uint64_t i = 0; i < ROWS * COLUMNS; i++) v[i] = (uint64_t)kb_random() << 20 | kb_random();
         kb_put(&x), kb_blank(&out);
         if (run) {
-            for (int i = 0; i < 2; i++) wrong += cj_graph_launch(kb_s[i], e[i]) != CJ_OK;
+            for (int i = 0; i < 2; i++) wrong += cj_graph_launch(kb_beside(i), e[i]) != CJ_OK;
             for (int i = 0; i < 2; i++) wrong += cj_stream_sync(kb_s[i]) != CJ_OK;
         } else {
             wrong += !kb_is_ok(kb_s[0], cj_scan_launch(kb_s[0], k, &a), "launch");

@@ -2,6 +2,7 @@
  * grid and bytes of each argument, or the same failure.  Tensor maps are encoded for new addresses only.
  *
  * With the word `cost` it makes the launches whose instructions tests/kernels/launch_cost.sh counts. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,17 @@ static struct launch {
 } seen;
 static bool scaled;         /* the object has alpha, beta, C, a bias and a function */
 
+/* Called by all threads that load a product's kernels. */
 static CUresult noted_function(CUfunction *out, CUmodule mod, const char *name)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     unsigned i = 0;
     (void)mod;
+    pthread_mutex_lock(&lock);
     while (i < name_count && strcmp(names[i], name)) i++;
     if (i == name_count && name_count < MOST_NAMES) snprintf(names[name_count++], sizeof names[0], "%s", name);
     *out = (CUfunction)(void *)names[i];
+    pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
 
