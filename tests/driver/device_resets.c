@@ -7,6 +7,7 @@
 #include <cujit/interpose.h>
 
 #include "cuda/table.h"
+#include "driver/driver.h"
 #include "tests/device_parts.h"
 #include "tests/tap.h"
 
@@ -171,6 +172,14 @@ static void mixed(things *old, things *new)
     }
 }
 
+/* Devices that the driver lists as open, and that were reset. */
+static unsigned listed_resets(void)
+{
+    unsigned n = 0;
+    for (const cj_device *d = drv->devices; d; d = d->next) n += cji_device_was_reset(d);
+    return n;
+}
+
 static void alive(void)
 {
     things old, new;
@@ -180,6 +189,7 @@ static void alive(void)
     cj_device *again = cj_device_reset(dev);
     tap_is_int(cj_error_of(again)->status, CJ_OK, "the device is reset: %s", cj_error_of(again)->message);
     tap_ok(again != dev, "into another cj_device");
+    tap_is_uint(listed_resets(), 0, "which is listed in its place");
     fails(&old);
     cj_device *twice = cj_device_reset(dev);
     tap_is_int(cj_error_of(twice)->status, CJ_ESTATE, "not twice: %s", cj_error_of(twice)->message);

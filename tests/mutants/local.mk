@@ -550,7 +550,6 @@ mutants += %D%/gemm_wgmma_step_is_half.patch
 mutants += %D%/gemm_wgmma_swizzle_is_another.patch
 mutants += %D%/gemm_wgmma_keeps_the_tile_before.patch
 mutants += %D%/tile_swizzle_of_the_line_above.patch
-mutants += %D%/tile_stores_its_first_elements.patch
 mutants += %D%/tile_steps_are_one.patch
 mutants += %D%/tile_tf32_is_truncated.patch
 mutants += %D%/tile_negative_is_inside.patch
