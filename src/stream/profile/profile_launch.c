@@ -67,6 +67,19 @@ void cji_launches_read(cji_recorder *r)
     launches_release(r->cu, l, true);
 }
 
+/* Waits a while for the launches.  One query that fails says nothing of them; a second one does not either, but nothing
+ * else will. */
+static void launches_await(const cji_cu *cu, CUstream stream)
+{
+    const uint64_t deadline = cji_deadline(LAUNCH_WAIT_MS);
+    cji_pause pause = { 0 };
+    for (unsigned failed = 0; failed < 2;) {
+        const CUresult complete = cu->cuStreamQuery(stream);
+        if (complete == CUDA_SUCCESS || !cji_pause_until(&pause, deadline)) return;
+        failed += complete != CUDA_ERROR_NOT_READY;
+    }
+}
+
 void cji_launches_measure(cji_recorder *r)
 {
     cji_launches l = { .stream = NULL };
@@ -74,10 +87,8 @@ void cji_launches_measure(cji_recorder *r)
     if (atomic_exchange(&r->launches_begun, true)) return;
     if (cji_scope_enter(&scope, r->cu, r->queue->ctx) == CUDA_SUCCESS &&
         r->cu->cuStreamCreateWithPriority(&l.stream, CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS) {
-        const uint64_t deadline = cji_deadline(LAUNCH_WAIT_MS);
-        cji_pause pause = { 0 };
         l.good = launches_enqueue(r->cu, &l);
-        while (r->cu->cuStreamQuery(l.stream) == CUDA_ERROR_NOT_READY && cji_pause_until(&pause, deadline)) {}
+        launches_await(r->cu, l.stream);
         cji_profiles_lock();
         r->launches = l;
         cji_launches_read(r);
@@ -88,6 +99,7 @@ void cji_launches_measure(cji_recorder *r)
 
 void cji_launches_drop(cji_recorder *r)
 {
+    if (r->launches.stream) launches_await(r->cu, r->launches.stream);
     cji_launches_read(r);
     if (r->launches.stream) launches_release(r->cu, &r->launches, false);
 }
