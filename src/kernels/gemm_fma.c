@@ -124,7 +124,6 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
     cj_ring ring;
     cj_if(f, cj_eq(f, k->thread, 0));
         cj_comment(f, "Copy 32 columns of k of A and of B to the next stage, once it is empty");
-        for (int i = 0; i < 2; i++) cj_tma_prefetch(f, k->map[i]);
         cj_ring_begin(f, k->barriers, k->shape->stages, &ring);
         cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
             fma_tile t = fma_tile_at(f, k, number);
@@ -494,14 +493,16 @@ void cjk_gemm_write_fma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
     cj_fn_min_blocks(f, v->blocks);
     fma_begin(f, &k, epilogue);
     cj_warpgroup_id(f, &warpgroup);
-    cj_comment(f, "Barriers: each stage is full, turned, empty");
+    cj_comment(f, "The tensor maps; barriers: each stage is full, turned, empty");
     cj_if(f, cj_eq(f, k.thread, 0));
+        for (int i = 0; i < 2; i++) cj_tma_prefetch(f, k.map[i]);
         cj_ring_init(f, k.barriers, k.shape->stages, cj_imm(f, 1), cj_imm(f, k.warps));
         for (uint32_t i = 0; i < k.shape->stages && turns(&k); i++)
             cj_mbarrier_init(f, cj_add(f, k.ready, i * 8), cj_imm(f, TURNERS));
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
+    cjk_start_early(f, &g->code);
     cj_role_more(f, warpgroup, 1, k.warps * 32 / WARPGROUP, k.shape->more);
         fma_consume(f, &k);
     cj_end(f);

@@ -126,8 +126,6 @@ static void produce(cj_fn *f, const wgmma_kernel *k)
 {
     cj_ring ring;
     cj_if(f, cj_eq(f, k->thread, 0));
-        cj_tma_prefetch(f, k->a_map);
-        cj_tma_prefetch(f, k->b_map);
         cj_ring_begin(f, k->barriers, k->stages, &ring);
         name_ring(f, &ring);
         wgmma_tile t = tiles_begin(f, k);
@@ -468,12 +466,15 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     kernel_begin(f, &k, epilogue);
     cj_warpgroup_id(f, &warpgroup);
     cj_name(f, warpgroup, "warpgroup");
-    cj_comment(f, "Thread 0 makes the mbarriers of the ring");
+    cj_comment(f, "Thread 0 fetches the tensor maps and makes the mbarriers of the ring");
     cj_if(f, cj_eq(f, k.thread, 0));
+        cj_tma_prefetch(f, k.a_map);
+        cj_tma_prefetch(f, k.b_map);
         cj_ring_init(f, k.barriers, k.stages, cj_imm(f, 1), cj_imm(f, CONSUMER_WARPS));
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
+    cjk_start_early(f, &g->code);
     /* One set of accumulators fits in what each thread begins with.  Registers are moved for two only, since the
      * driver's linker, which compiles many kernels at once, compiles none in which they are. */
     const bool moves = g->o.promote != 0;
