@@ -193,7 +193,6 @@ cj_attention *cj_attention_create(cj_device *dev, const cj_attention_opts *opts)
     if (cj_error_of(object)->status != CJ_OK) return cjk_failed(object), object;
     if (!cjk_begin(object, &x->code, dev, NULL, call)) return object;
     if (choose_kernels(object, x, dev, call) != CJ_OK) return cjk_failed(object), object;
-    x->code.early = cjk_starts_early(dev);
     for (int i = 0; i < ATTENTION_KERNELS; i++) {
         if (!x->has[i]) continue;
         names[i] = all[i];
@@ -402,7 +401,6 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
     }
     dims = cj_grid3(cjk_attention_wgmma_blocks(x, (uint32_t)blocks), 1, 1, sizes.threads, 1, 1);
     dims.shared = sizes.shared;
-    dims = cjk_early_dims(&x->code, dims);
     return cj_launch_n(s, x->code.k[kernel], &dims, arg + first, n - first);
 }
 

@@ -375,7 +375,6 @@ static void wgmma_begin(cj_fn *f, wgmma_code *c)
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
-    cjk_start_early(f, &c->x->code);
 }
 
 void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention *x)

@@ -314,7 +314,7 @@ static cj_status add_maps(cj_stream *s, const cjk_gemm *g, const cjk_gemm_choice
             dims = cj_grid3((uint32_t)cjk_pieces(columns, v->columns) * choice->blocks,
                             (uint32_t)cjk_pieces(m, v->rows), (uint32_t)batches, v->threads, 1, 1);
         for (int i = 0; i < 3 && choice->blocks > 1; i++) dims.cluster[i] = i ? 1 : choice->blocks;
-        dims = cjk_early_dims(&g->code, dims);
+        if (v->split) dims = cjk_early_dims(&g->code, dims);
     }
     l->dims = cj_dims_shared(dims, v->shared);
     return CJ_OK;

@@ -502,7 +502,6 @@ void cjk_gemm_write_fma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
-    cjk_start_early(f, &g->code);
     cj_role_more(f, warpgroup, 1, k.warps * 32 / WARPGROUP, k.shape->more);
         fma_consume(f, &k);
     cj_end(f);

@@ -2,6 +2,7 @@
  *
  * Split variants are for few rows or few tiles: the blocks of a cluster share a tile of 64 rows and 64 or 128 columns.
  * Each takes a part of k, then they add up their sums (gemm_split.c).  The warpgroups have half of the columns each.
+ * They take little time, so they begin early.  Persistent blocks do not: on an H100 that gained nothing.
  *
  * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  Of the three warpgroups of a block the first one
  * produces: one thread copies tiles of A and B by tensor maps into a ring of stages.  The other two consume, each 64 of
@@ -474,7 +475,7 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
-    cjk_start_early(f, &g->code);
+    if (v->split) cjk_start_early(f, &g->code);
     /* One set of accumulators fits in what each thread begins with.  Registers are moved for two only, since the
      * driver's linker, which compiles many kernels at once, compiles none in which they are. */
     const bool moves = g->o.promote != 0;

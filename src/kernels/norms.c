@@ -117,10 +117,11 @@ void cjk_norm_shapes(cjk_norm *n, bool clusters)
 {
     uint32_t vector = (uint32_t)(CJK_VECTOR_BYTES / least_bytes(n));
     bool half = cjk_size(n->out) == 2; /* else the elements may be held as CJ_F32 */
-    cjk_shape_need need = { n->o.columns, 1, 4, 512, clusters };
+    cjk_shape_need need = { n->o.columns, 1, 4, 512, clusters, false };
     n->plain = cjk_shape_of(&need);
     if (!n->o.columns || n->o.columns % vector) return;
     need.vector = vector;
+    need.wide = n->kind != CJK_NORM_SOFTMAX;
     if (n->kind == CJK_NORM_SOFTMAX && half) need.threads = 256; /* faster in clusters */
     need.held = half ? (uint32_t)cjk_size(n->in) : 4;
     n->vectors = cjk_shape_of(&need);
