@@ -7,11 +7,11 @@ enum { KERNEL_ALIGN = 4096, IN_A_GRAPH = 8, VECTORS_IN_A_GRAPH = 64 };
 
 #define ROWS(name, kind, type, columns) { name, kind, type, (UINT64_C(1) << 26) / (columns), columns, .k = 0 }
 #define PRODUCT(name, type, m, n, k) { name, KERNEL_GEMM, type, m, n, k, .promote = 0 }
-#define ELEMENTS(name, type, elements, promote, n) \
-    { name, KERNEL_GEMM, type, n, n, n, CJ_GEMV_F16, elements, promote, 0 }
+#define ELEMENTS(name, type, elements_of, promoted, n) \
+    { name, KERNEL_GEMM, type, n, n, n, .elements = elements_of, .promote = promoted }
 #define VECTOR(name, type, rows, columns, format) { name, KERNEL_GEMV, type, rows, columns, 0, format, .promote = 0 }
-#define ATTENTION(name, type, tokens, dim, causal) \
-    { name, KERNEL_ATTENTION, type, 16384 / (tokens), tokens, dim, .causal = causal }
+#define ATTENTION(name, type, tokens, dim, is_causal) \
+    { name, KERNEL_ATTENTION, type, 16384 / (tokens), tokens, dim, .causal = is_causal }
 /* With log-sum-exp, or with heads of keys that query heads share, beside the same without. */
 #define ATTENTION_OWN(with, shape, tokens, dim, is_causal, ...) \
     { "attention_" with "." shape, KERNEL_ATTENTION, CJ_BF16, 16384 / (tokens), tokens, dim, .causal = is_causal, \
