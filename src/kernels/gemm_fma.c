@@ -7,10 +7,9 @@
  *     with the outer side contiguous:   32 rows, one for each k;
  *     with k contiguous:                rows of 32 k, 128 bytes, one for each outer index, with the 128-byte swizzle.
  *
- * Of A a thread takes the latter as they are: two neighbours along k at once.  Of B warps 1 to 3 turn them: each 8 rows
- * are a unit of 1024 bytes, which becomes 32 rows of 8 outer indices, and a thread loads neighbours along the outer
- * side.  If both had pairs along k, then of two multiply-adds of a sum one would read three registers of one bank,
- * whichever bank the sum has; with pairs of A alone the compiler finds registers for which none does.
+ * Warps 1 to 3 turn the latter: each 8 rows are a unit of 1024 bytes, which becomes 32 rows of 8 outer indices.  So a
+ * thread always loads neighbours along the outer side, whose registers the compiler puts where multiply-adds do not
+ * wait for them.  (Of two neighbours along k, one has the register bank of the sum, whichever bank that is.)
  *
  * A thread has two sets of operands, of which one is loaded while the other is multiplied, also across the borders of
  * stages.  Shared memory delivers 24 words for 128 multiply-adds of a thread of 8 x 16 sums, three quarters of what it
@@ -47,8 +46,7 @@ typedef struct fma_kernel {
     const struct fma_shape *shape;
     cjk_gemm_params p;
     uint32_t warps, down, across;      /* warps that multiply; sums of a thread */
-    uint32_t vector;                   /* neighbouring rows that one load takes; 1: pairs along k */
-    uint32_t patch_loads;              /* rows of a thread in a patch */
+    uint32_t vector;                   /* neighbouring rows that one load takes */
     uint32_t a_bytes, b_bytes, patch_bytes; /* of a stage; of what a warp stores through */
     cj_val map[2];
     cj_val ready;                      /* barriers of stages whose operands have been turned */
@@ -60,20 +58,18 @@ typedef struct fma_kernel {
 static void sizes_of(fma_kernel *k)
 {
     const struct fma_shape *s = k->shape;
-    const bool pairs = k->v->next[CJK_GEMM_A] == CJK_K_NEXT;
     k->warps = s->warps_down * s->warps_across;
     k->down = s->rows / s->warps_down / LANES_DOWN;
     k->across = s->columns / s->warps_across / LANES_ACROSS;
-    k->vector = pairs ? 1 : k->down % QUAD ? 2 : QUAD;
-    k->patch_loads = pairs ? 2 : k->vector;
+    k->vector = k->down % QUAD ? 2 : QUAD;
     k->a_bytes = s->rows * K_BYTES;
     k->b_bytes = s->columns * K_BYTES;
-    k->patch_bytes = k->patch_loads * LANES_DOWN * CJK_PATCH_PITCH * 4;
+    k->patch_bytes = k->vector * LANES_DOWN * CJK_PATCH_PITCH * 4;
 }
 
-static bool is_by_k(const fma_kernel *k, int which) { return k->v->next[which] == CJK_K_NEXT; }
+static bool is_turned(const fma_kernel *k, int which) { return k->v->next[which] == CJK_K_NEXT; }
 
-static bool turns(const fma_kernel *k) { return is_by_k(k, CJK_GEMM_B); }
+static bool turns(const fma_kernel *k) { return is_turned(k, CJK_GEMM_A) || is_turned(k, CJK_GEMM_B); }
 
 /* Where operand `which` has its stages. */
 static cj_val operand_stages(cj_fn *f, const fma_kernel *k, int which)
@@ -81,11 +77,15 @@ static cj_val operand_stages(cj_fn *f, const fma_kernel *k, int which)
     return which == CJK_GEMM_B ? cj_add(f, k->shared, k->shape->stages * k->a_bytes) : k->shared;
 }
 
-enum { UNITS_AT_ONCE = QUAD * LANES_ACROSS / UNIT_ROWS }; /* that a load of a warp reads: their swizzles differ */
+/* Units that a load of a warp reads at once: their swizzles differ. */
+static uint32_t units_at_once(const fma_kernel *k, int which)
+{
+    return which == CJK_GEMM_B ? QUAD * LANES_ACROSS / UNIT_ROWS : k->vector * LANES_DOWN / UNIT_ROWS;
+}
 
 void cjk_gemm_fma_sizes(cjk_gemm_variant *v)
 {
-    fma_kernel k = { .v = v, .shape = shape_of(v) };
+    fma_kernel k = { .shape = shape_of(v) };
     sizes_of(&k);
     v->threads = WARPGROUP + k.warps * 32;
     v->blocks = k.shape->blocks;
@@ -113,7 +113,7 @@ static fma_tile fma_tile_at(cj_fn *f, const fma_kernel *k, cj_val number)
 static void copy_stage(cj_fn *f, const fma_kernel *k, int which, cj_val first, cj_val along, cj_val batch, cj_val to,
                        cj_val full)
 {
-    bool by_k = is_by_k(k, which);
+    bool by_k = is_turned(k, which);
     cj_val own = cj_select(f, cj_eq(f, k->p.by_batch[which], 0), 0, batch);
     cj_val inner = cj_bits(f, CJ_S32, by_k ? along : first), outer = cj_bits(f, CJ_S32, by_k ? first : along);
     cj_tma_load(f, to, k->map[which], cj_vec(f, inner, outer, cj_bits(f, CJ_S32, own)), full);
@@ -148,7 +148,7 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
 
 /* -- Turning ------------------------------------------------------------------------------------------------------- */
 
-/* Row k of a unit has 8 outer indices, 32 bytes.  It is in place k ^ (k / 4 % 4) ^ (unit % UNITS_AT_ONCE): then neither
+/* Row k of a unit has 8 outer indices, 32 bytes.  It is in place k ^ (k / 4 % 4) ^ (unit % units_at_once): then neither
  * these stores nor the loads of consumers have bank conflicts.
  *
  * One warp turns a unit in its place: a lane has 4 + 4 k of one outer index. */
@@ -177,15 +177,20 @@ static void fma_turn(cj_fn *f, const fma_kernel *k)
     cj_val warp;
     cj_warp_id(f, &warp);
     cj_val first = cj_let(f, CJ_U32, cj_sub(f, warp, 1));
-    cj_comment(f, "Turn the stages of B, whose rows are contiguous along k");
+    cj_comment(f, "Turn the stages whose rows are contiguous along k");
     cj_ring_begin(f, k->barriers, k->shape->stages, &ring);
     cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
         cj_for(f, 0, k->rounds, 1);
             cj_ring_wait_full(f, &ring);
-            cj_val stage = cj_ring_stage(f, &ring, operand_stages(f, k, CJK_GEMM_B), cj_imm(f, k->b_bytes));
-            cj_val unit = cj_for(f, first, k->b_bytes / UNIT_BYTES, TURNERS);
-                turn_unit(f, k->lane, cj_mad(f, unit, UNIT_BYTES, stage), cj_and(f, unit, UNITS_AT_ONCE - 1));
-            cj_end(f);
+            for (int i = 0; i < 2; i++) {
+                if (!is_turned(k, i)) continue;
+                uint32_t bytes = i == CJK_GEMM_B ? k->b_bytes : k->a_bytes;
+                cj_val stage = cj_ring_stage(f, &ring, operand_stages(f, k, i), cj_imm(f, bytes));
+                cj_val unit = cj_for(f, first, bytes / UNIT_BYTES, TURNERS);
+                    turn_unit(f, k->lane, cj_mad(f, unit, UNIT_BYTES, stage),
+                              cj_and(f, unit, units_at_once(k, i) - 1));
+                cj_end(f);
+            }
             cj_warp_sync(f, 0xffffffffu);
             cj_mbarrier_arrive_if(f, cj_eq(f, k->lane, 0), cj_mad(f, ring.index, 8, k->ready));
             cj_ring_next(f, &ring);
@@ -195,47 +200,39 @@ static void fma_turn(cj_fn *f, const fma_kernel *k)
 
 /* -- Consumers: loads ---------------------------------------------------------------------------------------------- */
 
-/* How an operand lies in a stage that is read: rows of outer indices for each k, units that have been turned, or rows
- * of k, read in pairs. */
-typedef enum fma_form { FORM_OUTER, FORM_TURNED, FORM_PAIRS } fma_form;
-
 /* An operand in a warp.  Outer index i of lane l is index  lanes * (i - i % vector) + vector * l + i % vector  of the
  * warp: lanes read neighbours, `vector` of them at once. */
 typedef struct fma_operand {
-    fma_form form;
+    bool turned;
     uint32_t count, vector;    /* outer indices of a thread, and of one load */
-    uint32_t pitch, by_load, stage_bytes; /* bytes from a k to the next one (FORM_OUTER), from a load to the next one */
+    uint32_t pitch, by_load, stage_bytes; /* bytes from a k to the next one (not turned), from a load to the next one */
     cj_val first;              /* this lane's place in stage 0 */
-    cj_val swizzle;            /* of its unit or of its rows, as bytes */
+    cj_val swizzle;            /* of its unit, as bytes */
     cj_val stage, at;          /* its place in this stage, and at these four k */
-    cj_val regs[2];            /* one is loaded while the other is multiplied; of pairs each has two k */
+    cj_val regs[2];            /* one is loaded while the other is multiplied */
 } fma_operand;
 
 static fma_operand fma_operand_begin(cj_fn *f, const fma_kernel *k, int which, cj_val warp_place, cj_val lane_place)
 {
-    static const fma_form by_k[2] = { [CJK_GEMM_A] = FORM_PAIRS, [CJK_GEMM_B] = FORM_TURNED };
     bool b = which == CJK_GEMM_B;
     uint32_t lanes = b ? LANES_ACROSS : LANES_DOWN;
-    fma_operand o = { .form = is_by_k(k, which) ? by_k[which] : FORM_OUTER, .count = b ? k->across : k->down,
-                      .vector = b ? QUAD : k->vector, .stage_bytes = b ? k->b_bytes : k->a_bytes };
+    fma_operand o = { .turned = is_turned(k, which), .count = b ? k->across : k->down, .vector = b ? QUAD : k->vector,
+                      .stage_bytes = b ? k->b_bytes : k->a_bytes };
     uint32_t of_warp = o.count * lanes, bytes = o.vector * 4;
     o.pitch = (b ? k->v->columns : k->v->rows) * 4;
-    o.by_load = o.form == FORM_OUTER ? lanes * bytes : o.form == FORM_TURNED ? UNITS_AT_ONCE * UNIT_BYTES : UNIT_BYTES;
-    cj_val start = cj_mad(f, warp_place, of_warp * (o.form == FORM_OUTER ? 4 : K_BYTES), operand_stages(f, k, which));
-    cj_val place = cj_mul(f, lane_place, bytes);
-    if (o.form == FORM_TURNED) {
-        cj_val unit = cj_div(f, place, UNIT_ROWS * 4), in_unit = cj_and(f, place, UNIT_ROWS * 4 - 1);
+    o.by_load = o.turned ? units_at_once(k, which) * UNIT_BYTES : lanes * bytes;
+    cj_val start = cj_mad(f, warp_place, of_warp * (o.turned ? K_BYTES : 4), operand_stages(f, k, which));
+    cj_val place = cj_mul(f, lane_place, bytes), unit = cj_div(f, place, UNIT_ROWS * 4);
+    if (o.turned) {
+        cj_val in_unit = cj_and(f, place, UNIT_ROWS * 4 - 1);
         o.swizzle = cj_let(f, CJ_U32, cj_shl(f, unit, 5));
         place = cj_mad(f, unit, UNIT_BYTES, in_unit);
-    } else if (o.form == FORM_PAIRS) { /* lane l has rows l, l + 8, ... */
-        o.swizzle = cj_let(f, CJ_U32, cj_shl(f, lane_place, 4));
-        place = cj_mul(f, lane_place, K_BYTES);
     }
     o.first = cj_let(f, CJ_U32, cj_add(f, start, place));
     o.stage = cj_let(f, CJ_U32, o.first);
     o.at = cj_let(f, CJ_U32, 0);
     for (int i = 0; i < 2; i++) {
-        o.regs[i] = cj_regs(f, CJ_F32, o.form == FORM_PAIRS ? 2 * o.count : o.count);
+        o.regs[i] = cj_regs(f, CJ_F32, o.count);
         cj_name(f, o.regs[i], b ? "b" : "a");
     }
     cj_name(f, o.stage, b ? "b_stage" : "a_stage");
@@ -251,12 +248,8 @@ static void enter_stage(cj_fn *f, const fma_operand *o, cj_val stage)
 /* Goes to the STEP_K k that are `bytes` behind the begin of a row of k. */
 static void enter_step(cj_fn *f, const fma_operand *o, cj_val bytes)
 {
-    if (o->form == FORM_OUTER) {
+    if (!o->turned) {
         cj_assign(f, o->at, cj_mad(f, bytes, o->pitch / 4, o->stage));
-        return;
-    }
-    if (o->form == FORM_PAIRS) {
-        cj_assign(f, o->at, cj_add(f, o->stage, cj_xor(f, bytes, o->swizzle)));
         return;
     }
     cj_val place = cj_xor(f, cj_and(f, cj_shl(f, bytes, 1), (QUAD - 1) << 5), o->swizzle);
@@ -264,35 +257,12 @@ static void enter_step(cj_fn *f, const fma_operand *o, cj_val bytes)
 }
 
 /* Loads k number `k` of the step. */
-static void load_k(cj_fn *f, const fma_operand *o, uint32_t k)
+static void load_k(cj_fn *f, const fma_operand *o, uint32_t k, uint32_t set)
 {
-    const bool turned = o->form == FORM_TURNED;
-    cj_val at = turned && k ? cj_let(f, CJ_U32, cj_xor(f, o->at, k << 5)) : o->at;
+    cj_val at = o->turned && k ? cj_let(f, CJ_U32, cj_xor(f, o->at, k << 5)) : o->at;
     for (uint32_t i = 0; i < o->count; i += o->vector)
-        cj_ins(f, o->vector == QUAD ? "ld.shared.v4.f32" : "ld.shared.v2.f32",
-               cj_slice(f, o->regs[k % 2], i, o->vector),
-               cj_mem(f, at, i / o->vector * o->by_load + (turned ? 0 : k * o->pitch)));
-}
-
-/* Loads pair number `pair` of the step. */
-static void load_pair(cj_fn *f, const fma_operand *o, uint32_t pair)
-{
-    for (uint32_t i = 0; i < o->count; i++)
-        cj_ins(f, "ld.shared.v2.f32", cj_slice(f, o->regs[pair], 2 * (size_t)i, 2),
-               cj_mem(f, o->at, i * o->by_load + pair * 8));
-}
-
-/* Loads what is multiplied behind the present k: k number `k`.  Of pairs it loads number 0 for k 0, and number 1 already
- * beside k 1: both long before they are multiplied, each into registers whose values have been. */
-static void load_ahead(cj_fn *f, const fma_operand *o, uint32_t k)
-{
-    if (o->form != FORM_PAIRS) load_k(f, o, k);
-    else if (k < 2) load_pair(f, o, k);
-}
-
-static cj_val operand_value(cj_fn *f, const fma_operand *o, uint32_t k, uint32_t i)
-{
-    return o->form == FORM_PAIRS ? cj_elem(f, o->regs[k / 2], 2 * i + k % 2) : cj_elem(f, o->regs[k % 2], i);
+        cj_ins(f, o->vector == QUAD ? "ld.shared.v4.f32" : "ld.shared.v2.f32", cj_slice(f, o->regs[set], i, o->vector),
+               cj_mem(f, at, i / o->vector * o->by_load + (o->turned ? 0 : k * o->pitch)));
 }
 
 /* -- Consumers: sums ----------------------------------------------------------------------------------------------- */
@@ -330,23 +300,15 @@ static void fma_consumer_begin(cj_fn *f, const fma_kernel *k, fma_consumer *c)
     cj_ring_begin(f, k->barriers, k->shape->stages, &c->ring);
 }
 
-static void multiply_one(cj_fn *f, const fma_consumer *c, uint32_t k, uint32_t row, uint32_t column)
+/* The products of one k.  Every other column goes upwards, so that each multiply-add has an operand of the one before
+ * it, which is then not read from the registers again. */
+static void multiply_k(cj_fn *f, const fma_consumer *c, uint32_t set)
 {
-    cj_val sum = cj_elem(f, c->sums[row], column);
-    cj_ins(f, "fma.rn.f32", sum, operand_value(f, &c->a, k, row), operand_value(f, &c->b, k, column), sum);
-}
-
-/* The products of k number `k` of the step.  Every other column, or row, goes backwards, so that each multiply-add has
- * an operand of the one before it, which is then not read from the registers again.  That is the one that comes in
- * pairs, whose bank is the same for all of its values. */
-static void multiply_k(cj_fn *f, const fma_consumer *c, uint32_t k)
-{
-    const bool by_rows = c->a.form == FORM_PAIRS;
-    const uint32_t outer = by_rows ? c->a.count : c->b.count, inner = by_rows ? c->b.count : c->a.count;
-    for (uint32_t j = 0; j < outer; j++)
-        for (uint32_t i = 0; i < inner; i++) {
-            uint32_t other = j % 2 ? inner - 1 - i : i;
-            multiply_one(f, c, k, by_rows ? j : other, by_rows ? other : j);
+    for (uint32_t j = 0; j < c->b.count; j++)
+        for (uint32_t i = 0; i < c->a.count; i++) {
+            uint32_t r = j % 2 ? c->a.count - 1 - i : i;
+            cj_val sum = cj_elem(f, c->sums[r], j);
+            cj_ins(f, "fma.rn.f32", sum, cj_elem(f, c->a.regs[set], r), cj_elem(f, c->b.regs[set], j), sum);
         }
 }
 
@@ -358,46 +320,68 @@ static void enter(cj_fn *f, const fma_kernel *k, const fma_consumer *c, cj_val s
     enter_stage(f, &c->b, stage);
 }
 
-/* Goes on by STEP_K, perhaps to the next stage; leaves the loop behind the last one. */
-static void next_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
+/* Goes on by STEP_K in the stage. */
+static void next_step(cj_fn *f, const fma_consumer *c)
 {
     cj_assign(f, c->at, cj_add(f, c->at, STEP_K * 4));
-    cj_if(f, cj_eq(f, c->at, K_BYTES));
-        cj_assign(f, c->at, cj_imm(f, 0));
-        cj_assign(f, c->left, cj_sub(f, c->left, 1));
-        cj_assign(f, c->before, c->ring.index);
-        cj_ring_next(f, &c->ring);
-        cj_break_if(f, cj_eq(f, c->left, 0));
-        enter(f, k, c, c->ring.index);
-    cj_end(f);
     enter_step(f, &c->a, c->at);
     enter_step(f, &c->b, c->at);
 }
 
-/* The sums of a tile: STEP_K k in each round of the loop. */
+/* Goes on to the first k of the stage that comes next in the ring. */
+static void first_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
+{
+    enter(f, k, c, c->ring.index);
+    cj_assign(f, c->at, cj_imm(f, 0));
+    enter_step(f, &c->a, c->at);
+    enter_step(f, &c->b, c->at);
+}
+
+/* Leaves the loop over stages behind the last one, else goes on to the next one. */
+static void next_stage(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
+{
+    cj_assign(f, c->left, cj_sub(f, c->left, 1));
+    cj_assign(f, c->before, c->ring.index);
+    cj_ring_next(f, &c->ring);
+    cj_break_if(f, cj_eq(f, c->left, 0));
+    first_step(f, k, c);
+}
+
+/* The products of STEP_K k, of which the first one is loaded.  It loads the k behind them too: of this stage, or if
+ * these are its `last` ones of the next. */
+static void multiply_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c, bool last)
+{
+    for (uint32_t i = 0; i < STEP_K; i++) {
+        uint32_t next = (i + 1) % STEP_K;
+        if (!next && last) next_stage(f, k, c);
+        else if (!next) next_step(f, c);
+        load_k(f, &c->a, next, next % 2);
+        load_k(f, &c->b, next, next % 2);
+        multiply_k(f, c, i % 2);
+    }
+}
+
+/* The sums of a tile.  The last step of a stage is apart: a warp that looks for the end of the stage in each step does
+ * not issue a multiply-add in each cycle. */
 static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
     cj_comment(f, "Add up the products of a tile");
     for (uint32_t r = 0; r < k->down; r++) cj_assign_all(f, c->sums[r], cj_imm(f, 0.0f));
     cj_assign(f, c->left, k->rounds);
-    cj_assign(f, c->at, cj_imm(f, 0));
-    enter(f, k, c, c->ring.index);
-    enter_step(f, &c->a, c->at);
-    enter_step(f, &c->b, c->at);
-    load_ahead(f, &c->a, 0);
-    load_ahead(f, &c->b, 0);
+    first_step(f, k, c);
+    load_k(f, &c->a, 0, 0);
+    load_k(f, &c->b, 0, 0);
     cj_loop(f);
-        for (uint32_t i = 0; i < STEP_K; i++) {
-            uint32_t next = (i + 1) % STEP_K;
-            if (!next) next_step(f, k, c);
-            load_ahead(f, &c->a, next);
-            load_ahead(f, &c->b, next);
-            multiply_k(f, c, i);
-        }
-        cj_val entered = cj_eq(f, c->at, 0);
-        cj_ring_release_if(f, cj_and(f, entered, c->releases), &c->ring, c->before);
+        cj_comment(f, "A stage, but for its last k");
+        cj_loop(f);
+            multiply_step(f, k, c, false);
+            cj_break_if(f, cj_eq(f, c->at, K_BYTES - STEP_K * 4));
+        cj_end(f);
+        cj_comment(f, "Its last k");
+        multiply_step(f, k, c, true);
+        cj_ring_release_if(f, c->releases, &c->ring, c->before);
     cj_end(f);
-    multiply_k(f, c, STEP_K - 1);
+    multiply_k(f, c, (STEP_K - 1) % 2);
     cj_ring_release_if(f, c->releases, &c->ring, c->before);
 }
 
@@ -439,17 +423,17 @@ static void store_quads(cj_fn *f, const fma_kernel *k, const fma_consumer *c, co
     }
 }
 
-/* Through shared memory: the warp's sums of `patch_loads` rows and four columns of each thread at a time. */
+/* Through shared memory: the warp's sums of `vector` rows and four columns of each thread at a time. */
 static void store_patches(cj_fn *f, const fma_kernel *k, const fma_consumer *c, const fma_tile *t)
 {
-    uint32_t each = k->patch_loads, rows = each * LANES_DOWN;
+    uint32_t rows = k->vector * LANES_DOWN;
     cj_val row0 = cj_add(f, t->row, c->row), column0 = cj_add(f, t->column, c->column);
-    for (uint32_t m = 0; m < k->down / each; m++)
+    for (uint32_t m = 0; m < k->down / k->vector; m++)
         for (uint32_t n = 0; n < k->across / QUAD; n++) {
-            for (uint32_t i = 0; i < each; i++) {
+            for (uint32_t i = 0; i < k->vector; i++) {
                 cj_val word = cj_mad(f, fma_row(f, c, i), CJK_PATCH_PITCH, cj_mul(f, c->lane_across, QUAD));
                 cj_ins(f, "st.shared.v4.f32", cj_mem(f, cj_mad(f, word, 4, c->patch), 0),
-                       cj_slice(f, c->sums[m * each + i], (size_t)n * QUAD, QUAD));
+                       cj_slice(f, c->sums[m * k->vector + i], (size_t)n * QUAD, QUAD));
             }
             cj_val row = cj_add(f, row0, m * rows), column = cj_add(f, column0, n * CJK_PATCH_COLUMNS);
             cjk_gemm_patch_store(f, k->g, &k->p, c->patch, rows, k->lane, row, column, t->batch);
