@@ -17,6 +17,9 @@ EXTRA_DIST += %D%/cache_faults.h
 # Recordings of driver calls as files.
 sim_tests += %D%/record_files
 
+# What a first launch asks the driver for.
+sim_tests += %D%/first_launch_calls
+
 # The rules of the occupancy calculator alone.
 text_tests += %D%/occupancy_rules
 

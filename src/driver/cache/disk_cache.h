@@ -31,7 +31,7 @@
 #include "ptx/entries.h"
 
 /* Of entries' files, and of what keys are made from: raised with each change of either. */
-enum { CJI_DISK_FORMAT = 3 };
+enum { CJI_DISK_FORMAT = 4 };
 
 /* ---- The folder -------------------------------------------------------------------------------------------------- */
 
