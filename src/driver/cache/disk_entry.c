@@ -2,7 +2,8 @@
  *
  * The table is numbers of 32 bits and then the names, each with its NUL; a name's number is its place among the names.
  *   how many kernels, whether the list is whole, how many parameters all of them have, how many variables
- *   a kernel: its name, its parameters, the dynamic shared variable's name plus 1 (0: none), instructions, memory, threads
+ *   a kernel: its name, its parameters, the dynamic shared variable's name plus 1 (0: none), instructions, memory,
+ *   threads
  *   a parameter: its name, offset, bytes, type and, 256 times, whether it is a pointer
  *   a variable: its name, the lower and upper half of its bytes, type and, 256 times, whether it is opaque
  */
