@@ -51,14 +51,22 @@ static bool params_from_driver(cj_kernel *k)
     return true;
 }
 
-/* Of k->fn, in a scope: loads its code now, not at the first launch, which that could block.  Drivers before 12.4 load
- * it when they are queried for what it is.  That is done now, too, where each launch would need it. */
+/* Loads the code of k->fn now, not at the first launch, which that could block.  Drivers before 12.4 load it when they
+ * are queried for one of its attributes.  No lock is held. */
+static CJI_FIRST void load_code(const cj_kernel *k)
+{
+    int threads;
+    if (!k->dev->drv->missing[CJI_CU_ID_cuFuncLoad]) k->dev->api.cuFuncLoad(k->fn);
+    else k->dev->api.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->fn);
+}
+
+/* Of k->fn, in a scope.  What its code takes is queried now where each launch would need it. */
 static CJI_FIRST bool read_kernel(cj_kernel *k, const char *name)
 {
     const cji_entry *e = cji_entries_find(k->mod->entries, name);
-    k->dev->api.cuFuncLoad(k->fn);
+    load_code(k);
     if (e) k->threads_sure = cji_kernel_threads_sure(&k->dev->info, e->threads);
-    if (!k->threads_sure || k->dev->drv->missing[CJI_CU_ID_cuFuncLoad]) cji_kernel_read_code(k);
+    if (!k->threads_sure) cji_kernel_read_code(k);
     return e ? params_from_entry(k, e) : params_from_driver(k);
 }
 
