@@ -162,7 +162,7 @@ static void get_kernels(table_reader *r, cji_entries *e, cji_entry_param *param,
                                    .dynamic_shared = dynamic ? get_name(r, dynamic - 1) : NULL,
                                    .instructions = get_number(r, at + 3),
                                    .memory = get_number(r, at + 4),
-                                .threads = get_number(r, at + 5) };
+                                   .threads = get_number(r, at + 5) };
         used += n;
     }
     for (uint32_t i = 0; i < params; i++, at += TABLE_PARAM) {
