@@ -275,10 +275,10 @@ cj_status cj_launch_name_n(cj_stream *s, cj_module *mod, const char *name, const
 /* What cj_launch_raw finds too. */
 CJI_QUICKLY bool launch_takes_raw(const cj_kernel *k, const cj_dims *dims, void **args)
 {
-    bool all = args || k->nparam <= 0;
-    if (!dims || !cji_dims_known(k, dims) || !launch_has_room(k, dims->shared)) return false;
-    for (int i = 0; all && i < k->nparam; i++) all = args[i];
-    return all;
+    if (!dims || !args || !cji_dims_known(k, dims) || !launch_has_room(k, dims->shared)) return false;
+    for (int i = 0; i < k->nparam; i++)
+        if (!args[i]) return false;
+    return true;
 }
 
 static CJI_APART cj_status launch_any_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
