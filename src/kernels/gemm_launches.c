@@ -1,5 +1,5 @@
 /* The latest launches of a product.  All that a launch enqueues follows from the values of its arguments: with the same
- * ones nothing is checked, chosen or encoded anew, with other addresses tensor maps alone are. */
+ * ones nothing is checked, chosen or encoded anew, and other addresses are put where those before were. */
 #include <stddef.h>
 #include <string.h>
 
