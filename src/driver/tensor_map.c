@@ -65,7 +65,7 @@ static cj_status good_names(const map_request *q)
     return CJ_OK;
 }
 
-static cj_status good_address(cj_device *dev, cj_dptr at, unsigned unit, const char *call)
+static inline cj_status good_address(cj_device *dev, cj_dptr at, unsigned unit, const char *call)
 {
     if (!at.addr) return cji_fail(dev, CJ_EINVAL, call, "the address is 0");
     if (at.addr % unit)
@@ -74,7 +74,7 @@ static cj_status good_address(cj_device *dev, cj_dptr at, unsigned unit, const c
     return CJ_OK;
 }
 
-static cj_status good_device(cj_device *dev, const char *call)
+static inline cj_status good_device(cj_device *dev, const char *call)
 {
     if (dev->info.sm_major >= 9) return CJ_OK;
     return cji_fail(dev, CJ_ENOTSUP, call, "tensor maps need sm_90; device %d is %s", dev->ordinal, dev->sm);

@@ -12,7 +12,7 @@ static uint32_t place_of(const cj_gemm_args *args)
 }
 
 /* Whether the user's arguments are as many. */
-static bool same_count(const struct cjk_launch *l, const cj_gemm_args *args)
+static inline bool same_count(const struct cjk_launch *l, const cj_gemm_args *args)
 {
     return l->ready.count && l->args.user_count == args->user_count && (args->user || !args->user_count);
 }
@@ -35,9 +35,9 @@ static bool is_same_launch(const struct cjk_launch *l, const cj_gemm_args *args)
 }
 
 /* What is checked of an address, and chosen by it, is the same. */
-static bool aligned_alike(cj_dptr a, cj_dptr b) { return !a.addr == !b.addr && (a.addr ^ b.addr) % 16 == 0; }
+static inline bool aligned_alike(cj_dptr a, cj_dptr b) { return !a.addr == !b.addr && (a.addr ^ b.addr) % 16 == 0; }
 
-static bool laid_alike(const cj_rows *x, const cj_rows *y)
+static inline bool laid_alike(const cj_rows *x, const cj_rows *y)
 {
     return x->stride == y->stride && x->step == y->step && aligned_alike(x->data, y->data);
 }
@@ -51,11 +51,11 @@ static bool is_like_launch(const struct cjk_launch *l, const cj_gemm_args *args,
         !laid_alike(&o->out, &args->out) || !aligned_alike(o->bias, args->bias))
         return false;
     return scaled ? !(o->beta != 0) == !(args->beta != 0)
-                  : !memcmp(&o->alpha, &args->alpha, sizeof o->alpha + sizeof o->beta);
+                  : o->alpha == args->alpha && o->beta == args->beta;
 }
 
 /* Copies what is used of it. */
-static void copy_ready(cjk_gemm_ready *to, const cjk_gemm_ready *from)
+static inline void copy_ready(cjk_gemm_ready *to, const cjk_gemm_ready *from)
 {
     enum { REST = offsetof(cjk_gemm_ready, count) };
     memcpy(to->map, from->map, from->maps * sizeof *from->map);
