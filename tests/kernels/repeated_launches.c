@@ -271,7 +271,7 @@ static void moved_without_a_map(cj_gemm *g)
     const struct launch behind = launch_of(g, &b, message);
     tap_is_uint(encoded + replaced, 0, "a result without a map moved: no map changes");
     const struct launch single = launch_of(alone, &b, message);
-    tap_ok(!memcmp(&behind.grid, &single.grid, sizeof behind - sizeof behind.name), "... the same is enqueued as alone");
+    tap_ok(!memcmp(&behind.grid, &single.grid, sizeof behind - sizeof behind.name), "... as if launched alone");
     cj_gemm_free(alone);
 }
 
