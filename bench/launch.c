@@ -1,7 +1,7 @@
 /* What the library itself costs for a launch with 4 checked arguments, for one by name, for a prepared one, for an
- * event's record, for a captured launch, for a product with the arguments of the launch before and for a launch with as
- * many bytes of arguments: over a table of stub functions, beside the stubs called as bare as can be.  Processor time,
- * medians of some rounds. */
+ * event's record, for a captured launch, for a product with the arguments of the launch before, for one with other
+ * memory, and for a launch with as many bytes of arguments: over a table of stub functions, beside the stubs called as
+ * bare as can be.  Processor time, medians of some rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +33,18 @@ static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz
 
 static CUresult quick_record(CUevent e, CUstream s) { return (void)e, (void)s, recorded++, CUDA_SUCCESS; }
 
+static CUresult quick_replace(CUtensorMap *map, void *address)
+{
+    map->opaque[0] = (cuuint64_t)(uintptr_t)address;
+    return CUDA_SUCCESS;
+}
+
 static void *quick_symbol(void *user, const char *symbol)
 {
     if (!strcmp(symbol, "cuCtxGetCurrent")) return (void *)(uintptr_t)quick_current;
     if (!strcmp(symbol, "cuEventRecord")) return (void *)(uintptr_t)quick_record;
     if (!strcmp(symbol, "cuLaunchKernel")) return (void *)(uintptr_t)quick_launch;
+    if (!strcmp(symbol, "cuTensorMapReplaceAddress")) return (void *)(uintptr_t)quick_replace;
     return stub_symbol(user, symbol);
 }
 
@@ -126,6 +133,17 @@ static void our_products(const bench *b, unsigned n)
     for (unsigned i = 0; i < n; i++) cj_gemm_launch(b->s, b->g, &b->product);
 }
 
+/* More places than launches are noted. */
+static void our_moved(const bench *b, unsigned n)
+{
+    cj_gemm_args args = b->product;
+    for (unsigned i = 0; i < n; i++) {
+        const cj_dptr at = cj_offset(b->d, i % 64 * 16);
+        args.a.data = args.b.data = args.out.data = at;
+        cj_gemm_launch(b->s, b->g, &args);
+    }
+}
+
 /* The parameters of a product on path wgmma. */
 static void our_long_launches(const bench *b, unsigned n)
 {
@@ -145,6 +163,7 @@ static const struct row {
     { "record", our_records, bare_records },
     { "capture", our_captures, bare_launches },
     { "product", our_products, bare_launches },
+    { "moved", our_moved, bare_launches },
     { "long_launch", our_long_launches, bare_launches },
 };
 
@@ -189,7 +208,7 @@ int main(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) measure(&b, &rows[i]);
     cj_status st = cj_stream_sync(b.s);
     if (st == CJ_OK) st = cj_error_of(b.g)->status;
-    if (st != CJ_OK || launched != 12ul * ROUNDS * CALLS || recorded != 2ul * ROUNDS * CALLS) {
+    if (st != CJ_OK || launched != 14ul * ROUNDS * CALLS || recorded != 2ul * ROUNDS * CALLS) {
         fprintf(stderr, "launch: %s\n", st != CJ_OK ? cj_error_of(b.s)->message : "calls were lost");
         return 1;
     }

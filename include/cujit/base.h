@@ -8,8 +8,8 @@
  * Lifetime.  Objects keep alive what they need.  They may be released in any order.
  *
  * Threads.  Any thread, except for builders (ptx.h).  A thread that pthread_cancel() meets inside a
- * call ends behind it.  Only launches, records of events and queries leave the thread as it is;
- * they hold no lock while the driver runs.
+ * call ends behind it.  Only launches, records of events, queries and a tensor map's new address
+ * leave the thread as it is; they hold no lock while the driver runs.
  *
  * Errors.  A failed call returns its status and leaves a record in its first argument, or where its
  * comment says; cj_error_of() reads it.  A builder keeps its first failure and ignores later calls.

@@ -122,6 +122,19 @@ CJ_API void cj_tensor_map_defaults(cj_tensor_map_opts *opts);
 CJ_API cj_status cj_tensor_map_tiled(cj_device *dev, const cj_tensor_map_opts *opts, cj_tensor_map *map);
 CJ_API cj_status cj_tensor_map_im2col(cj_device *dev, const cj_tensor_map_opts *opts, cj_tensor_map *map);
 
+/* Replaces the address of a map that one of the calls above has made: the map is then the one that
+ * they make of the same options with this address.  It takes less time than they do.  Returns at
+ * once.
+ * `map`: Changed; as before after a failure.
+ * `address`: of element 0: a multiple of 16.  If the map has CJ_TENSOR_MAP_INTERLEAVE_32B, it is a
+ * multiple of 32, which only the driver can check.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: the map is NULL, or the address is 0 or not a multiple of 16
+ *   CJ_ENOTSUP: the device has no compute capability 9.0, or the driver is older than CUDA 12.0
+ *   CJ_EDRIVER: the driver rejects the call, as the CPU device does where there is no map
+ * cuTensorMapReplaceAddress. */
+CJ_API cj_status cj_tensor_map_replace_address(cj_device *dev, cj_tensor_map *map, cj_dptr address);
+
 #ifdef __cplusplus
 }
 #endif

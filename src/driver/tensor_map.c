@@ -9,6 +9,7 @@
 #include <cujit/tensor_map.h>
 
 enum { MOST_DIMS_OF_MAP = 5, MOST_SIDE = 256, MOST_STEP = 8, MOST_PIXELS = 1024, FEWEST_DIMS_OF_COLUMNS = 3 };
+enum { UNIT = 16, WIDE_UNIT = 32 }; /* of addresses and strides, in bytes; wide: CJ_TENSOR_MAP_INTERLEAVE_32B */
 #define MOST_EXTENT (UINT64_C(1) << 32)
 #define END_OF_STRIDES (UINT64_C(1) << 40)
 
@@ -64,17 +65,30 @@ static cj_status good_names(const map_request *q)
     return CJ_OK;
 }
 
+static inline cj_status good_address(cj_device *dev, cj_dptr at, unsigned unit, const char *call)
+{
+    if (!at.addr) return cji_fail(dev, CJ_EINVAL, call, "the address is 0");
+    if (at.addr % unit)
+        return cji_fail(dev, CJ_EINVAL, call, "the address 0x%llx is not a multiple of %u",
+                        (unsigned long long)at.addr, unit);
+    return CJ_OK;
+}
+
+static inline cj_status good_device(cj_device *dev, const char *call)
+{
+    if (dev->info.sm_major >= 9) return CJ_OK;
+    return cji_fail(dev, CJ_ENOTSUP, call, "tensor maps need sm_90; device %d is %s", dev->ordinal, dev->sm);
+}
+
 static cj_status good_tensor(const map_request *q)
 {
     const cj_tensor_map_opts *o = &q->o;
     const bool deep = q->columns || o->interleave, wide = o->interleave == CJ_TENSOR_MAP_INTERLEAVE_32B;
-    const uint64_t unit = wide ? 32 : 16;
+    const unsigned unit = wide ? WIDE_UNIT : UNIT;
     if (o->dims < (deep ? FEWEST_DIMS_OF_COLUMNS : 1) || o->dims > MOST_DIMS_OF_MAP)
         return beyond(q, "number of dimensions", -1, o->dims, deep ? "3 to 5" : "1 to 5");
-    if (!o->address.addr) return cji_fail(q->dev, CJ_EINVAL, q->call, "the address is 0");
-    if (o->address.addr % unit)
-        return cji_fail(q->dev, CJ_EINVAL, q->call, "the address 0x%llx is not a multiple of %u",
-                        (unsigned long long)o->address.addr, (unsigned)unit);
+    cj_status st = good_address(q->dev, o->address, unit, q->call);
+    if (st != CJ_OK) return st;
     for (uint32_t i = 0; i < o->dims; i++) {
         if (!o->extent[i] || o->extent[i] > MOST_EXTENT)
             return beyond(q, "extent", (int)i, (int64_t)o->extent[i], "1 to 2^32");
@@ -141,8 +155,7 @@ static cj_status begin_map(map_request *q, cj_device *dev, const cj_tensor_map_o
     if (!cji_opts_take(&q->o, sizeof q->o, opts, dev, call, "cj_tensor_map")) return CJ_EINVAL;
     if ((st = good_names(q)) != CJ_OK || (st = good_tensor(q)) != CJ_OK) return st;
     if ((st = columns ? good_columns(q) : good_tile(q)) != CJ_OK) return st;
-    if (dev->info.sm_major < 9)
-        return cji_fail(dev, CJ_ENOTSUP, call, "tensor maps need sm_90; device %d is %s", dev->ordinal, dev->sm);
+    if ((st = good_device(dev, call)) != CJ_OK) return st;
     for (int i = 0; i < MOST_DIMS_OF_MAP; i++)
         if (!q->o.step[i]) q->o.step[i] = 1;
     return CJ_OK;
@@ -187,4 +200,56 @@ cj_status cj_tensor_map_im2col(cj_device *dev, const cj_tensor_map_opts *opts, c
     map_request q;
     cj_status st = begin_map(&q, dev, opts, map, true, __func__);
     return st != CJ_OK ? st : encode_map(&q, map);
+}
+
+/* ---- Another address --------------------------------------------------------------------------------------------- */
+
+static const char replace_call[] = "cj_tensor_map_replace_address";
+
+static inline cj_status replace_raw(cj_device *dev, CUtensorMap *raw, void *at)
+{
+    const CUresult r = dev->api.cuTensorMapReplaceAddress(raw, at);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail(dev, dev, r, "cuTensorMapReplaceAddress", replace_call);
+}
+
+/* The driver computes on the host alone, and no capture forbids that: the capture mode stays. */
+static cj_status replace_in_scope(cj_device *dev, CUtensorMap *raw, void *at)
+{
+    cji_scope scope;
+    cj_status st = cji_scope_begin(dev, dev, &scope, replace_call);
+    if (st != CJ_OK) return st;
+    st = replace_raw(dev, raw, at);
+    cji_scope_leave(&scope);
+    return st;
+}
+
+/* In the usual case the context is current, and a scope would set nothing. */
+static inline cj_status replace_quickly(cj_device *dev, CUtensorMap *raw, void *at)
+{
+    CUcontext now = NULL;
+    const bool current = dev->api.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == dev->ctx;
+    return current ? replace_raw(dev, raw, at) : replace_in_scope(dev, raw, at);
+}
+
+static __attribute__((noinline)) cj_status replace_in_copy(cj_device *dev, cj_tensor_map *map, void *at)
+{
+    CUtensorMap copy;
+    memcpy(&copy, map, sizeof copy);
+    cj_status st = replace_quickly(dev, &copy, at);
+    if (st == CJ_OK) memcpy(map, &copy, sizeof copy);
+    return st;
+}
+
+/* Made for each map of a launch with other memory, so a map that is aligned as the driver wants it is not copied.  Only
+ * the driver can read what else the map has: it checks what an interleave wants of the address. */
+cj_status cj_tensor_map_replace_address(cj_device *dev, cj_tensor_map *map, cj_dptr address)
+{
+    void *at = (void *)(uintptr_t)address.addr;
+    cj_status st = cji_is_live(dev, CJI_TAG_DEVICE) ? CJ_OK : cji_check(dev, CJI_TAG_DEVICE, replace_call);
+    if (st != CJ_OK) return st;
+    if (!map) return cji_fail(dev, CJ_EINVAL, replace_call, "the map is NULL");
+    if ((st = good_address(dev, address, UNIT, replace_call)) != CJ_OK) return st;
+    if ((st = good_device(dev, replace_call)) != CJ_OK) return st;
+    if ((uintptr_t)map % _Alignof(CUtensorMap)) return replace_in_copy(dev, map, at);
+    return replace_quickly(dev, (CUtensorMap *)(void *)map, at);
 }

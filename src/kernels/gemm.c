@@ -210,6 +210,7 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
     for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = clusters ? g->multiprocessors >> i : 0;
     g->by_map = stores_by_map(g);
     g->code.early = cjk_starts_early(dev);
+    g->replaces = cj_driver_symbol(cj_device_driver(dev), "cuTensorMapReplaceAddress") != NULL;
     size_t n = paths_of(x, g, &d, path, call);
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
     for (size_t i = 0; i < n && cache && cj_error_of(x)->status == CJ_OK; i++)
@@ -284,7 +285,7 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
     return CJ_OK;
 }
 
-/* Adds the tensor maps to the arguments, and the dimensions. */
+/* Adds the tensor maps, with room for them in the arguments, and the dimensions. */
 static cj_status add_maps(cj_stream *s, const cjk_gemm *g, const cjk_gemm_choice *choice, cjk_gemm_ready *l,
                           const char *call)
 {
@@ -305,8 +306,8 @@ static cj_status add_maps(cj_stream *s, const cjk_gemm *g, const cjk_gemm_choice
         for (uint32_t i = 0; i < l->maps; i++) {
             cj_status st = cjk_gemm_map_of(s, g, key, (int)i, &l->map[i], call);
             if (st != CJ_OK) return st;
-            l->arg[l->count++] = cj_arg_tensor_map(&l->map[i]);
         }
+        l->count += l->maps;
         if (takes_out) l->arg[l->count++] = cj_arg_u(choice->by_map);
         uint64_t all = tiles * batches, resident = (uint64_t)g->multiprocessors * (v->blocks ? v->blocks : 1);
         dims = cj_grid3((uint32_t)(all < resident ? all : resident), 1, 1, v->threads, 1, 1);
@@ -396,7 +397,7 @@ static cj_status make_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args,
     return add_maps(s, g, &choice, l, call);
 }
 
-/* Makes `l`, a launch like it, into the one with these arguments. */
+/* Makes `l`, a launch like it, into the one with these arguments.  The arguments that are tensor maps are not set. */
 static cj_status change_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args, cjk_gemm_ready *l, const char *call)
 {
     const cj_dptr data[] = { args->a.data, args->b.data, args->out.data };
@@ -404,10 +405,9 @@ static cj_status change_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *arg
     for (int i = 0; i < 3; i++) {
         bool moved = l->key.x[i].data.addr != data[i].addr;
         l->key.x[i].data = data[i];
-        if (i >= (int)l->maps) continue;
-        cj_status st = moved ? cjk_gemm_map_of(s, g, &l->key, i, &l->map[i], call) : CJ_OK;
+        if (!moved || i >= (int)l->maps) continue;
+        cj_status st = cjk_gemm_map_move(s, g, &l->key, i, &l->map[i], call);
         if (st != CJ_OK) return st;
-        l->arg[l->first_map + (uint32_t)i] = cj_arg_tensor_map(&l->map[i]);
     }
     return CJ_OK;
 }
@@ -421,19 +421,25 @@ static cj_status launch_known(cj_stream *s, const cjk_gemm *g, cjk_gemm_ready *l
     return cj_launch_raw(s, g->code.k[l->key.variant], &l->dims, at);
 }
 
+/* Enqueues a launch whose user's arguments are checked as any launch's are. */
+static cj_status launch_checking(cj_stream *s, const cjk_gemm *g, cjk_gemm_ready *l)
+{
+    for (uint32_t i = 0; i < l->maps; i++) l->arg[l->first_map + i] = cj_arg_tensor_map(&l->map[i]);
+    return cj_launch_n(s, g->code.k[l->key.variant], &l->dims, l->arg, l->count);
+}
+
 cj_status cj_gemm_launch(cj_stream *s, cj_gemm *object, const cj_gemm_args *args)
 {
     static const char call[] = "cj_gemm_launch";
     cjk_gemm *g = cj_object_data(object, &gemm_type, s, call);
-    cjk_gemm_ready l;
+    _Alignas(128) cjk_gemm_ready l;
     if (!g) return cj_error_last()->status;
     if (!args) return cjk_fail(s, CJ_EINVAL, call, "the arguments are NULL");
     cjk_known known = cjk_gemm_recall(g, args, &l);
     if (known == CJK_KNOWN_SAME) return launch_known(s, g, &l);
     cj_status st = known ? change_ready(s, g, args, &l, call) : make_ready(s, g, args, &l, call);
     if (st != CJ_OK || !l.count) return st;
-    st = known && !g->user ? launch_known(s, g, &l)
-                           : cj_launch_n(s, g->code.k[l.key.variant], &l.dims, l.arg, l.count);
+    st = known && !g->user ? launch_known(s, g, &l) : launch_checking(s, g, &l);
     if (st == CJ_OK) cjk_gemm_note(g, args, &l);
     return st;
 }

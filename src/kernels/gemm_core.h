@@ -71,12 +71,12 @@ enum {
 
 /* A launch whose arguments are checked: what is enqueued. */
 typedef struct cjk_gemm_ready {
+    cj_tensor_map map[3];      /* first, so that they are aligned where a launch is: the driver changes them in place */
     uint32_t count;            /* of arguments; 0: nothing is to be computed */
     uint32_t maps, first_map;  /* tensor maps, and the argument that is the first of them */
     cj_dims dims;
     cjk_map_key key;           /* .variant is that of the kernel */
     cj_arg arg[CJK_GEMM_ARGS];
-    cj_tensor_map map[3];
 } cjk_gemm_ready;
 
 /* The latest launches.  One with the same memory is in the same place. */
@@ -97,6 +97,7 @@ typedef struct cjk_gemm {
     bool printed;              /* code.m has the kernels; else only the user's functions */
     uint32_t multiprocessors;
     uint32_t clusters[CJK_SPLIT_SIZES]; /* of 1, 2, 4, 8 blocks with a tile of a split variant: how many run at once */
+    bool replaces;             /* the driver replaces the address of a tensor map */
     bool by_map;               /* path wgmma can store results by a tensor map: nothing is fused, the type is its own */
     uint32_t variants;         /* the kernel of variant i is code.k[i] */
     cjk_gemm_variant v[CJK_KERNELS];
@@ -122,6 +123,10 @@ cjk_gemm_choice cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], 
 /* The tensor map of operand `i` of a launch: A, B or the result (gemm_maps.c). */
 cj_status cjk_gemm_map_of(cj_stream *s, const cjk_gemm *g, const cjk_map_key *key, int i, cj_tensor_map *map,
                           const char *call);
+
+/* Makes the tensor map of a launch like it into that of one whose operand `i` has key->x[i].data. */
+cj_status cjk_gemm_map_move(cj_stream *s, const cjk_gemm *g, const cjk_map_key *key, int i, cj_tensor_map *map,
+                            const char *call);
 
 /* -- The latest launches (gemm_launches.c) ------------------------------------------------------------------------- */
 

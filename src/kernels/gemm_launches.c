@@ -1,5 +1,5 @@
 /* The latest launches of a product.  All that a launch enqueues follows from the values of its arguments: with the same
- * ones nothing is checked, chosen or encoded anew, with other addresses tensor maps alone are. */
+ * ones nothing is checked, chosen or encoded anew, and other addresses are put where those before were. */
 #include <stddef.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static uint32_t place_of(const cj_gemm_args *args)
 }
 
 /* Whether the user's arguments are as many. */
-static bool same_count(const struct cjk_launch *l, const cj_gemm_args *args)
+static inline bool same_count(const struct cjk_launch *l, const cj_gemm_args *args)
 {
     return l->ready.count && l->args.user_count == args->user_count && (args->user || !args->user_count);
 }
@@ -35,29 +35,31 @@ static bool is_same_launch(const struct cjk_launch *l, const cj_gemm_args *args)
 }
 
 /* What is checked of an address, and chosen by it, is the same. */
-static bool aligned_alike(cj_dptr a, cj_dptr b) { return !a.addr == !b.addr && (a.addr ^ b.addr) % 16 == 0; }
+static inline bool aligned_alike(cj_dptr a, cj_dptr b) { return !a.addr == !b.addr && (a.addr ^ b.addr) % 16 == 0; }
+
+static inline bool laid_alike(const cj_rows *x, const cj_rows *y)
+{
+    return x->stride == y->stride && x->step == y->step && aligned_alike(x->data, y->data);
+}
 
 static bool is_like_launch(const struct cjk_launch *l, const cj_gemm_args *args, bool scaled)
 {
+    enum { SIZES = offsetof(cj_gemm_args, m), FACTORS = offsetof(cj_gemm_args, alpha) };
     const cj_gemm_args *o = &l->args;
-    if (o->m != args->m || o->n != args->n || o->k != args->k || !same_count(l, args)) return false;
-    if (!aligned_alike(o->a.data, args->a.data) || !aligned_alike(o->b.data, args->b.data) ||
-        !aligned_alike(o->c.data, args->c.data) || !aligned_alike(o->out.data, args->out.data) ||
-        !aligned_alike(o->bias, args->bias))
+    if (!same_count(l, args) || memcmp(&o->m, &args->m, FACTORS - SIZES)) return false;
+    if (!laid_alike(&o->a, &args->a) || !laid_alike(&o->b, &args->b) || !laid_alike(&o->c, &args->c) ||
+        !laid_alike(&o->out, &args->out) || !aligned_alike(o->bias, args->bias))
         return false;
-    cj_gemm_args same = *args;
-    same.a.data = o->a.data, same.b.data = o->b.data, same.c.data = o->c.data, same.out.data = o->out.data;
-    same.bias = o->bias;
-    if (scaled && !(args->beta != 0) == !(o->beta != 0)) same.alpha = o->alpha, same.beta = o->beta;
-    return !memcmp(o, &same, offsetof(cj_gemm_args, user));
+    return scaled ? !(o->beta != 0) == !(args->beta != 0)
+                  : o->alpha == args->alpha && o->beta == args->beta;
 }
 
 /* Copies what is used of it. */
-static void copy_ready(cjk_gemm_ready *to, const cjk_gemm_ready *from)
+static inline void copy_ready(cjk_gemm_ready *to, const cjk_gemm_ready *from)
 {
-    memcpy(to, from, offsetof(cjk_gemm_ready, arg));
-    memcpy(to->arg, from->arg, from->count * sizeof *from->arg);
+    enum { REST = offsetof(cjk_gemm_ready, count) };
     memcpy(to->map, from->map, from->maps * sizeof *from->map);
+    memcpy(&to->count, &from->count, offsetof(cjk_gemm_ready, arg) - REST + from->count * sizeof *from->arg);
 }
 
 static bool has_memory_of(const struct cjk_launch *l, const cj_gemm_args *args)

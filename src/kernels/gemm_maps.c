@@ -59,3 +59,12 @@ cj_status cjk_gemm_map_of(cj_stream *s, const cjk_gemm *g, const cjk_map_key *ke
     }
     return encode(s, g->code.dev, map_type(g, i), size, &x, key->batches, across, rows, map, call);
 }
+
+cj_status cjk_gemm_map_move(cj_stream *s, const cjk_gemm *g, const cjk_map_key *key, int i, cj_tensor_map *map,
+                            const char *call)
+{
+    if (i == CJK_GEMM_OUT && !key->by_map) return CJ_OK;
+    if (!g->replaces) return cjk_gemm_map_of(s, g, key, i, map, call);
+    if (cj_tensor_map_replace_address(g->code.dev, map, key->x[i].data) == CJ_OK) return CJ_OK;
+    return cj_object_fail_from(s, g->code.dev, call);
+}

@@ -1,9 +1,11 @@
 /* Copies of tiles through tensor maps: a kernel loads a tile of one tensor into shared memory and stores it into
  * another one; what is outside becomes zero, and is not written. The CPU device says what it does not copy. A launch
  * checks a map's size. */
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/tap.h"
+#include "tests/tap_folder.h"
 
 #include <cujit/cujit.h>
 
@@ -69,6 +71,65 @@ static void check_tile(cj_stream *s, cj_kernel *k, cj_device *dev, cj_dptr src, 
     tap_is_uint(wrong, 0, "swizzle %d, the tile at (%d, %d)", (int)swizzle, x, y);
 }
 
+static char lines[1 << 16];
+
+static void note_line(void *user, uint64_t number, const char *name, const char *line, int result)
+{
+    const size_t n = strlen(lines);
+    (void)user, (void)number, (void)result;
+    if (strstr(name, "TensorMap")) snprintf(lines + n, sizeof lines - n, "%s\n", line);
+}
+
+static int reject_replacing(void *user, uint64_t number, const char *name)
+{
+    (void)number;
+    return *(const bool *)user && !strcmp(name, "cuTensorMapReplaceAddress") ? 1 : 0;
+}
+
+static void keep_line(void *user, const char *line)
+{
+    const size_t n = strlen(lines);
+    (void)user;
+    if (strstr(line, "TensorMap")) snprintf(lines + n, sizeof lines - n, "%s\n", line);
+}
+
+/* Interposers see a replaced address, and make it fail; a recording notes that it cannot be repeated. */
+static void check_layers(cj_driver *under)
+{
+    bool rejects = false;
+    char file[300];
+    snprintf(file, sizeof file, "%s/calls.rec", tap_folder("tensor_copies"));
+    cj_driver *recorded = cj_driver_open_recorded(under, file);
+    cj_driver *drv = cj_driver_open_interposed(
+        recorded, CJ_INTERPOSER(.before = reject_replacing, .after = note_line, .user = &rejects));
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    cj_stream *s = cj_stream_create(dev, NULL);
+    cj_dptr d = cj_alloc(s, sizeof from), e = cj_offset(d, 64);
+    cj_tensor_map a, b;
+    const cj_tensor_map_opts oa = map_of(d, COLUMNS, ROWS - 1, PITCH, CJ_SWIZZLE_128B);
+    const cj_tensor_map_opts ob = map_of(e, COLUMNS, ROWS - 1, PITCH, CJ_SWIZZLE_128B);
+    cj_tensor_map_tiled(dev, &oa, &a);
+    cj_tensor_map_tiled(dev, &ob, &b);
+    tap_is_int(cj_tensor_map_replace_address(dev, &a, e), CJ_OK, "an address is replaced through interposers: %s",
+               cj_error_of(dev)->message);
+    tap_is_mem(&a, &b, sizeof a, "... the map is the one that is encoded with it");
+    tap_has_str(lines, "cuTensorMapReplaceAddress(", "... the trace has the call");
+    rejects = true;
+    tap_is_int(cj_tensor_map_replace_address(dev, &a, d), CJ_EDRIVER, "an interposer makes it fail");
+    tap_is_mem(&a, &b, sizeof a, "... the map is as before");
+    cj_free(dev, d);
+    cj_stream_free(s);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    cj_driver_close(recorded);
+    lines[0] = 0;
+    tap_is_int(cj_replay_file(NULL, file, CJ_REPLAY(.line = keep_line, .list = 1), NULL), CJ_OK,
+               "the recording is listed: %s", cj_error_last()->message);
+    tap_has_str(lines, "cuTensorMapReplaceAddress", "... with the call");
+    tap_has_str(strstr(lines, "cuTensorMapReplaceAddress") ? strstr(lines, "cuTensorMapReplaceAddress") : "",
+                "which a replay cannot translate", "... and why it cannot be repeated");
+}
+
 int main(void)
 {
     static const struct { int x, y; } places[] = { { 0, 0 }, { 8, 21 }, { 20, 30 }, { -4, -3 }, { 100, 0 } };
@@ -94,7 +155,13 @@ int main(void)
         tap_has_str(cj_error_of(dev)->message, "cuTensorMapEncodeIm2col", "... the call is named");
         deep.interleave = CJ_TENSOR_MAP_INTERLEAVE_16B;
         tap_is_int(cj_tensor_map_tiled(dev, &deep, &map), CJ_ENOTSUP, "the CPU device has no interleave");
+        if (info.sm_major >= 9) {
+            memset(&map, 0, sizeof map);
+            tap_is_int(cj_tensor_map_replace_address(dev, &map, src), CJ_EDRIVER, "there is no map");
+            tap_has_str(cj_error_of(dev)->message, "cuTensorMapReplaceAddress", "... the call is named");
+        }
     }
+    if (info.sm_major >= 9) check_layers(drv);
     if (info.sm_major < 9) {
         tap_is_int(cj_tensor_map_tiled(dev, &o, &map), CJ_ENOTSUP, "a GPU before 9.0 has no tensor maps");
     } else {

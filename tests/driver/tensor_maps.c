@@ -1,5 +1,5 @@
-/* Tensor maps over a fake driver: what reaches its two entry points, each limit of the manual just inside and just
- * outside, and what is reported of drivers and devices that have none. */
+/* Tensor maps over a fake driver: what reaches its entry points, each limit of the manual just inside and just outside,
+ * and what is reported of drivers and devices that have none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 /* ---- The driver's side ------------------------------------------------------------------------------------------- */
 
 static struct seen {
-    int tiled, columns;
+    int tiled, columns, replaced;
     bool aligned;
     CUtensorMapDataType type;
     cuuint32_t rank, tile[5], step[5], channels, pixels;
@@ -59,13 +59,25 @@ static CUresult encode_columns(CUtensorMap *map, CUtensorMapDataType type, cuuin
     return note(map, type, rank, address, extent, stride, step, interleave, swizzle, l2, fill);
 }
 
+static CUresult replace(CUtensorMap *map, void *address)
+{
+    seen.replaced++;
+    seen.address = (cuuint64_t)(uintptr_t)address;
+    seen.aligned = (uintptr_t)map % 64 == 0 && lib.current == libfake_context();
+    if (lib.fail_id == CJI_CU_ID_cuTensorMapReplaceAddress && lib.fail_with) return lib.fail_with;
+    map->opaque[1] = seen.address;
+    return CUDA_SUCCESS;
+}
+
 static void *resolve(void *user, const char *symbol)
 {
     cji_PFN_cuTensorMapEncodeTiled tiled = encode_tiled;
     cji_PFN_cuTensorMapEncodeIm2col columns = encode_columns;
+    cji_PFN_cuTensorMapReplaceAddress other = replace;
     void *entry = libfake_symbol(user, symbol);
     if (entry && !strcmp(symbol, "cuTensorMapEncodeTiled")) memcpy(&entry, &tiled, sizeof entry);
     if (entry && !strcmp(symbol, "cuTensorMapEncodeIm2col")) memcpy(&entry, &columns, sizeof entry);
+    if (entry && !strcmp(symbol, "cuTensorMapReplaceAddress")) memcpy(&entry, &other, sizeof entry);
     return entry;
 }
 
@@ -240,6 +252,82 @@ static void check_passed(void)
     close_device(dev);
 }
 
+/* ---- Another address --------------------------------------------------------------------------------------------- */
+
+/* What is wrong with the call: `missing` of the driver, or what the driver answers, or the map is NULL. */
+static const struct replacement {
+    const char *name, *missing;
+    int capability;
+    CUresult answer;
+    bool no_map;
+    uint64_t address;
+    cj_status status;
+    const char *message;
+} replacements[] = {
+    { "an address", NULL, 0, CUDA_SUCCESS, false, 0x7f0000001010, CJ_OK, NULL },
+    { "no map", NULL, 0, CUDA_SUCCESS, true, 0x7f0000001010, CJ_EINVAL, "the map is NULL" },
+    { "no address", NULL, 0, CUDA_SUCCESS, false, 0, CJ_EINVAL, "the address is 0" },
+    { "an address that is aligned to 8", NULL, 0, CUDA_SUCCESS, false, 0x7f0000001008, CJ_EINVAL,
+      "the address 0x7f0000001008 is not a multiple of 16" },
+    { "a driver that rejects it", NULL, 0, CUDA_ERROR_INVALID_VALUE, false, 0x7f0000001010, CJ_EDRIVER,
+      "cuTensorMapReplaceAddress" },
+    { "a driver that lacks the call", "cuTensorMapReplaceAddress", 0, CUDA_SUCCESS, false, 0x7f0000001010, CJ_ENOTSUP,
+      "cuTensorMapReplaceAddress" },
+    { "a device of capability 8.9", NULL, 89, CUDA_SUCCESS, false, 0x7f0000001010, CJ_ENOTSUP,
+      "tensor maps need sm_90; device 0 is sm_89" },
+};
+
+static void check_replacement(const struct replacement *r, cj_tensor_map *map)
+{
+    cj_tensor_map before;
+    lib.missing = r->missing, lib.capability = r->capability;
+    cj_device *dev = open_device();
+    lib.fail_id = CJI_CU_ID_cuTensorMapReplaceAddress, lib.fail_with = r->answer;
+    seen = (struct seen){ 0 };
+    memset(map, 0xa5, sizeof *map);
+    before = *map;
+    const int exchanged = lib.calls[CJI_CU_ID_cuThreadExchangeStreamCaptureMode];
+    cj_status st = cj_tensor_map_replace_address(dev, r->no_map ? NULL : map, (cj_dptr){ r->address });
+    tap_is_int(st, r->status, "%s: %s", r->name, st == CJ_OK ? "" : cj_error_of(dev)->message);
+    tap_is_int(lib.calls[CJI_CU_ID_cuThreadExchangeStreamCaptureMode], exchanged, "%s: the capture mode stays",
+               r->name);
+    if (r->message) {
+        tap_has_str(cj_error_of(dev)->message, r->message, "%s: ... is named", r->name);
+        tap_ok(!strcmp(cj_error_of(dev)->call, "cj_tensor_map_replace_address"), "%s: ... and the call", r->name);
+        tap_is_mem(map, &before, sizeof before, "%s: the map is as before", r->name);
+    } else {
+        before.opaque[1] = r->address;
+        tap_ok(seen.replaced == 1 && seen.address == r->address && seen.aligned,
+               "%s: one call, with an aligned map, in the device's context", r->name);
+        tap_is_mem(map, &before, sizeof before, "%s: the map is what the driver wrote", r->name);
+    }
+    lib.fail_with = CUDA_SUCCESS;
+    close_device(dev);
+    libfake_reset();
+}
+
+static void check_replaced(void)
+{
+    unsigned char *bytes = aligned_alloc(128, 512);
+    if (!bytes) tap_bail("no memory");
+    for (size_t i = 0; i < sizeof replacements / sizeof *replacements; i++) {
+        check_replacement(&replacements[i], (cj_tensor_map *)(void *)bytes);
+        check_replacement(&replacements[i], (cj_tensor_map *)(void *)(bytes + 136));
+    }
+    /* In another context the device's is pushed, as for any call. */
+    cj_device *dev = open_device();
+    lib.current = NULL;
+    seen = (struct seen){ 0 };
+    tap_is_int(cj_tensor_map_replace_address(dev, (cj_tensor_map *)(void *)bytes, good.address), CJ_OK,
+               "no context is current: %s", cj_error_of(dev)->message);
+    tap_ok(seen.replaced == 1 && seen.aligned && !lib.current, "... the device's is during the call");
+    tap_is_int(cj_tensor_map_replace_address(NULL, (cj_tensor_map *)(void *)bytes, good.address), CJ_EHANDLE,
+               "no device");
+    close_device(dev);
+    free(bytes);
+    libfake_reset();
+}
+
 static void check_lacking(void)
 {
     cj_tensor_map map, zeros = { { 0 } };
@@ -266,6 +354,7 @@ int main(void)
     check_limits();
     check_pairs();
     check_passed();
+    check_replaced();
     check_lacking();
     return tap_done();
 }

@@ -180,6 +180,19 @@ static bool addable(int type)
     return type == CJ_TENSOR_MAP_U32 || type == CJ_TENSOR_MAP_S32;
 }
 
+/* A map of another address, which is then replaced, has the bytes of `map`. */
+static void check_other_address(const cj_tensor_map_opts *opts, const cj_tensor_map *map, const char *name)
+{
+    cj_tensor_map other;
+    cj_tensor_map_opts o = *opts;
+    o.address = cj_offset(o.address, 32);
+    if (cj_tensor_map_tiled(dev, &o, &other) != CJ_OK) tap_bail("%s: %s", name, cj_error_of(dev)->message);
+    tap_ok(memcmp(&other, map, sizeof other), "%s: another address makes another map", name);
+    tap_is_int(cj_tensor_map_replace_address(dev, &other, opts->address), CJ_OK, "%s: the address is replaced: %s",
+               name, cj_error_of(dev)->message);
+    tap_is_mem(&other, map, sizeof other, "%s: ... the map is the one that is encoded with that address", name);
+}
+
 static void check_case(cj_kernel *const k[KINDS], const struct tile_case *c)
 {
     static const char *const names[KINDS] = { "loaded", "stored", "added" };
@@ -192,6 +205,7 @@ static void check_case(cj_kernel *const k[KINDS], const struct tile_case *c)
     for (uint32_t i = 0; i < c->dims; i++) o.extent[i] = c->extent[i], o.tile[i] = c->tile[i], o.step[i] = c->step[i];
     for (uint32_t i = 1; i < c->dims; i++) o.stride[i - 1] = stride_of(c, i);
     if (cj_tensor_map_tiled(dev, &o, &map) != CJ_OK) tap_bail("%s: %s", c->name, cj_error_of(dev)->message);
+    check_other_address(&o, &map, c->name);
     for (int kind = 0; kind < KINDS; kind++) {
         if (kind == REDUCE && !addable(c->type)) continue;
         if (kind != LOAD && begins_before(c)) continue;

@@ -1,5 +1,6 @@
 /* A launch of a product behind others enqueues what it would enqueue alone, over a driver of stubs: the same kernel,
- * grid and bytes of each argument, or the same failure.  Tensor maps are encoded for new addresses only.
+ * grid and bytes of each argument, or the same failure.  New addresses alone are put into the tensor maps before; a
+ * driver that cannot do this encodes these maps.
  *
  * With the word `cost` it makes the launches whose instructions tests/kernels/launch_cost.sh counts. */
 #include <pthread.h>
@@ -17,7 +18,7 @@ enum { COST_CALLS = 100, MOST_NAMES = 64, VALUES = 400, M = 256, N = 256, K = 64
 /* -- Stubs that note what they are called with --------------------------------------------------------------------- */
 
 static char names[MOST_NAMES][64];
-static unsigned name_count, encoded, launched;
+static unsigned name_count, encoded, replaced, launched;
 static struct launch {
     const char *name;
     unsigned grid[3], block, shared, early;
@@ -25,6 +26,8 @@ static struct launch {
     unsigned char values[VALUES * 8];
 } seen;
 static bool scaled;         /* the object has alpha, beta, C, a bias and a function */
+static bool lacks_replace;  /* the driver has no cuTensorMapReplaceAddress */
+static bool rejects_replace;
 
 /* Called by all threads that load a product's kernels. */
 static CUresult noted_function(CUfunction *out, CUmodule mod, const char *name)
@@ -73,6 +76,14 @@ static CUresult noted_encode(CUtensorMap *map, CUtensorMapDataType type, cuuint3
     return CUDA_SUCCESS;
 }
 
+static CUresult noted_replace(CUtensorMap *map, void *address)
+{
+    if (rejects_replace) return CUDA_ERROR_INVALID_VALUE;
+    map->opaque[0] = (uint64_t)(uintptr_t)address;
+    replaced++;
+    return CUDA_SUCCESS;
+}
+
 static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned shared, CUstream s, void **params, void **extra)
 {
@@ -104,6 +115,8 @@ static void *noted_symbol(void *user, const char *symbol)
 {
     if (!strcmp(symbol, "cuModuleGetFunction")) return (void *)(uintptr_t)noted_function;
     if (!strcmp(symbol, "cuTensorMapEncodeTiled")) return (void *)(uintptr_t)noted_encode;
+    if (!strcmp(symbol, "cuTensorMapReplaceAddress"))
+        return lacks_replace ? NULL : (void *)(uintptr_t)noted_replace;
     if (!strcmp(symbol, "cuLaunchKernel")) return (void *)(uintptr_t)(user ? quick_launch : noted_launch);
     if (!strcmp(symbol, "cuLaunchKernelEx")) return (void *)(uintptr_t)(user ? quick_launch_ex : noted_launch_ex);
     if (!strcmp(symbol, "cuCtxGetCurrent")) return (void *)(uintptr_t)quick_current;
@@ -112,6 +125,7 @@ static void *noted_symbol(void *user, const char *symbol)
 
 /* -- Launches behind others ---------------------------------------------------------------------------------------- */
 
+static cj_driver *drv;
 static cj_device *dev;
 static cj_stream *s;
 
@@ -184,7 +198,7 @@ CHANGE(too_large) { (void)a, user[1] = cj_arg_u(UINT64_C(1) << 40); }
 CHANGE(one_user_argument) { a->user_count = 1; }
 CHANGE(no_user_arguments) { a->user = NULL; }
 
-/* plain, with_all: for which of the two objects.  maps: how many are encoded; -1: any number. */
+/* plain, with_all: for which of the two objects.  maps: how many have another address; -1: any are encoded. */
 static const struct change {
     const char *name;
     void (*change)(cj_gemm_args *);
@@ -192,7 +206,8 @@ static const struct change {
     int maps;
 } changes[] = {
     { "nothing", nothing, true, true, 0 },
-    { "all moved", all_moved, true, true, -1 },
+    { "all moved", all_moved, true, false, 3 },
+    { "all moved, the result without a map", all_moved, false, true, 2 },
     { "A moved", a_moved, true, true, 1 },
     { "B moved", b_moved, true, true, 1 },
     { "the result moved", out_moved, true, false, 1 },
@@ -243,19 +258,38 @@ static void behind_others(cj_gemm *g, const struct change *c)
     launch_of(g, &a, message[0]);
     launch_of(g, &a, message[0]);
     c->change(&b);
-    encoded = 0;
+    encoded = replaced = 0;
     const struct launch behind = launch_of(g, &b, message[0]);
-    const unsigned maps = encoded;
+    const unsigned maps = lacks_replace ? encoded : replaced, others = lacks_replace ? replaced : encoded;
     const struct launch again = launch_of(g, &b, message[0]), single = launch_of(alone, &b, message[1]);
     tap_is_str(message[0], message[1], "%s: the same status", c->name);
     tap_ok(!strcmp(behind.name, single.name) && !memcmp(&behind.grid, &single.grid, sizeof behind - sizeof behind.name),
            "%s: the same is enqueued as alone, %s", c->name, single.name);
     tap_ok(!memcmp(&again.grid, &single.grid, sizeof again - sizeof again.name), "%s: and once more", c->name);
-    if (c->maps >= 0) tap_is_uint(maps, (unsigned)c->maps, "%s: so many maps are encoded", c->name);
+    if (c->maps >= 0) {
+        tap_is_uint(maps, (unsigned)c->maps, "%s: so many maps have another address", c->name);
+        tap_is_uint(others, 0, "%s: the others stay", c->name);
+    }
     cj_gemm_args back = first_args();
     const struct launch first = launch_of(g, &back, message[0]), of_alone = launch_of(alone, &back, message[1]);
     tap_ok(!memcmp(&first.grid, &of_alone.grid, sizeof first - sizeof first.name), "%s: and the first one again",
            c->name);
+    cj_gemm_free(alone);
+}
+
+/* A result that no map stores, as it is not aligned to 16 bytes, moves: there is no map to change. */
+static void moved_without_a_map(cj_gemm *g)
+{
+    char message[300];
+    cj_gemm *alone = make_product();
+    cj_gemm_args a = first_args(), b = a;
+    out_moved_by_2(&a), out_moved_by_2(&b), out_moved(&b);
+    launch_of(g, &a, message);
+    encoded = replaced = 0;
+    const struct launch behind = launch_of(g, &b, message);
+    tap_is_uint(encoded + replaced, 0, "a result without a map moved: no map changes");
+    const struct launch single = launch_of(alone, &b, message);
+    tap_ok(!memcmp(&behind.grid, &single.grid, sizeof behind - sizeof behind.name), "... as if launched alone");
     cj_gemm_free(alone);
 }
 
@@ -282,6 +316,7 @@ static void bytes_are_read(void)
 #define SITE __attribute__((noinline))
 SITE void cost_launch(cj_kernel *k, const cj_tensor_map map[3], cj_dptr d);
 SITE void cost_product(cj_gemm *g, const cj_gemm_args *a);
+SITE void cost_moved(cj_gemm *g, const cj_gemm_args *a);
 
 /* As many bytes of arguments as a product on path wgmma. */
 SITE void cost_launch(cj_kernel *k, const cj_tensor_map map[3], cj_dptr d)
@@ -291,6 +326,9 @@ SITE void cost_launch(cj_kernel *k, const cj_tensor_map map[3], cj_dptr d)
 }
 
 SITE void cost_product(cj_gemm *g, const cj_gemm_args *a) { cj_gemm_launch(s, g, a); }
+
+/* With other memory for A, B and the result than in the launches that are noted. */
+SITE void cost_moved(cj_gemm *g, const cj_gemm_args *a) { cj_gemm_launch(s, g, a); }
 
 static cj_ptx *peer_module(void)
 {
@@ -319,6 +357,11 @@ static int count_costs(void)
         cost_launch(k, map, a.a.data);
         cost_product(g, &a);
     }
+    for (int i = 1; i <= COST_CALLS; i++) {
+        cj_gemm_args b = a;
+        move(&b.a.data, i * 256), move(&b.b.data, i * 256), move(&b.out.data, i * 256);
+        cost_moved(g, &b);
+    }
     cj_status st = cj_stream_sync(s);
     if (st != CJ_OK) fprintf(stderr, "repeated_launches: %s\n", cj_error_of(s)->message);
     cj_gemm_free(g);
@@ -330,30 +373,73 @@ static int count_costs(void)
     return st != CJ_OK;
 }
 
-int main(int argc, char **argv)
+static void open_stubs(void *cost)
 {
-    const bool cost = argc > 1 && !strcmp(argv[1], "cost");
-    int status = 0;
-    cj_driver *drv = cj_driver_open_resolver(noted_symbol, cost ? stub_handle : NULL);
+    drv = cj_driver_open_resolver(noted_symbol, cost);
     dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
-    if (cost) {
-        status = count_costs();
-    } else {
-        tap_plan(0);
-        for (int all = 0; all < 2; all++) {
-            scaled = all;
-            cj_gemm *g = make_product();
-            tap_is_int(cj_error_of(g)->status, CJ_OK, "a product is made: %s", cj_error_of(g)->message);
-            for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-                if (all ? changes[i].with_all : changes[i].plain) behind_others(g, &changes[i]);
-            cj_gemm_free(g);
-        }
-        bytes_are_read();
-        tap_ok(launched > 0, "%u launches", launched);
-    }
+}
+
+static void close_stubs(void)
+{
     cj_stream_free(s);
     cj_device_close(dev);
     cj_driver_close(drv);
-    return cost ? status : tap_done();
+}
+
+/* A driver that rejects an address: nothing is enqueued, and nothing of it is noted. */
+static void a_rejected_address(void)
+{
+    char message[300];
+    lacks_replace = scaled = false;
+    open_stubs(NULL);
+    cj_gemm *g = make_product();
+    cj_gemm_args a = first_args(), moved = a;
+    all_moved(&moved);
+    const struct launch one = launch_of(g, &a, message);
+    rejects_replace = true;
+    const struct launch none = launch_of(g, &moved, message);
+    tap_is_str(none.name, "none", "a rejected address: nothing is enqueued");
+    tap_has_str(message, "cuTensorMapReplaceAddress", "... the driver's call is named");
+    rejects_replace = false;
+    const struct launch again = launch_of(g, &a, message), other = launch_of(g, &moved, message);
+    tap_ok(!memcmp(&again.grid, &one.grid, sizeof again - sizeof again.name), "... the launch before can be repeated");
+    tap_ok(!strcmp(other.name, one.name) && memcmp(other.values, one.values, other.n), "... and so can this one: %s",
+           message);
+    cj_gemm_free(g);
+    close_stubs();
+}
+
+/* On both objects, over a driver with or without cuTensorMapReplaceAddress. */
+static void behind_all_others(bool lacks)
+{
+    lacks_replace = lacks;
+    open_stubs(NULL);
+    for (int all = 0; all < 2; all++) {
+        scaled = all;
+        cj_gemm *g = make_product();
+        tap_is_int(cj_error_of(g)->status, CJ_OK, "a product is made: %s", cj_error_of(g)->message);
+        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+            if (all ? changes[i].with_all : changes[i].plain) behind_others(g, &changes[i]);
+        moved_without_a_map(g);
+        cj_gemm_free(g);
+    }
+    bytes_are_read();
+    close_stubs();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "cost")) {
+        open_stubs(stub_handle);
+        const int status = count_costs();
+        close_stubs();
+        return status;
+    }
+    tap_plan(0);
+    behind_all_others(false);
+    behind_all_others(true);
+    a_rejected_address();
+    tap_ok(launched > 0, "%u launches", launched);
+    return tap_done();
 }

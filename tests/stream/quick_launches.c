@@ -68,6 +68,56 @@ static void check_arguments(void)
     settle();
 }
 
+static cj_status launch_raw(void)
+{
+    const cj_dims dims = cj_grid(1, 32);
+    float a = 2;
+    uint32_t n = 1;
+    void *args[] = { &d, &d, &a, &n };
+    return cj_launch_raw(b.s, k, &dims, args);
+}
+
+/* The same for the driver's array of arguments. */
+static void check_raw(void)
+{
+    float a = 2;
+    uint32_t n = 1;
+    void *good[] = { &d, &d, &a, &n }, *last_missing[] = { &d, &d, &a, NULL };
+    const cj_dims dims = cj_grid(1, 32), other = cj_grid(2, 32), wrong = cj_grid(1, 4096);
+    const struct { const char *name; const cj_dims *dims; void **args; const char *says; } rows[] = {
+        { "raw: all is right", &dims, good, "" },
+        { "raw: other dimensions", &other, good, "" },
+        { "raw: the array is NULL", &dims, NULL, "the array is NULL" },
+        { "raw: the last address is NULL", &dims, last_missing, "the address of argument 4 of 4 is NULL" },
+        { "raw: no dimensions", NULL, good, "the dimensions are NULL" },
+        { "raw: a block that is too large", &wrong, good, "4096 threads of a block in x" },
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const uint64_t before = launched();
+        const bool right = !*rows[row].says;
+        launch_raw();
+        tap_is_int(cj_launch_raw(b.s, k, rows[row].dims, rows[row].args), right ? CJ_OK : CJ_EINVAL, "%s",
+                   rows[row].name);
+        tap_has_str(cj_error_of(b.s)->message, rows[row].says, "%s: the message", rows[row].name);
+        tap_is_uint(launched(), before + 1 + right, "%s: what is right is counted", rows[row].name);
+        settle();
+    }
+    const uint64_t before = launched();
+    const int ran = watch.launches;
+    cj_capture_begin(b.s, CJ_CAPTURE_THREAD);
+    launch_raw();
+    cj_graph *g = cj_capture_end(b.s);
+    tap_ok(cj_error_of(g)->status == CJ_OK && launched() == before && watch.launches == ran,
+           "raw: a captured launch is neither made nor counted");
+    cj_graph_free(g);
+    for (int tries = 0; tries < 2; tries++) watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_INVALID_VALUE);
+    tap_ok(launch_raw() == CJ_EDRIVER, "raw: a launch that the driver rejects: %s", cj_error_of(b.s)->message);
+    tap_is_str(cj_error_of(b.s)->call, "cj_launch_raw", "raw: the call is named");
+    watch_fail_none();
+    tap_is_uint(launched(), before, "raw: is not counted");
+    settle();
+}
+
 static void check_states(void)
 {
     const uint64_t before = launched();
@@ -94,11 +144,16 @@ static void check_shared(void)
 {
     const cj_dims dims = cj_dims_shared(cj_grid(1, 32), 60000);
     cj_prepared *p = cj_prepare(k, dims, d, d, 2.0f, 1u);
-    for (int form = 0; form < 2; form++) {
+    float a = 2;
+    uint32_t n = 1;
+    void *args[] = { &d, &d, &a, &n };
+    for (int form = 0; form < 3; form++) {
         for (int i = 0; i < 3; i++) {
             if (i == 2) cj_kernel_set_attribute(k, CJ_KERNEL_SHARED_DYNAMIC, 1024);
             watch_forget();
-            const cj_status st = form ? cj_launch_prepared(b.s, p) : cj_launch(b.s, k, dims, d, d, 2.0f, 1u);
+            const cj_status st = form == 2 ? cj_launch_raw(b.s, k, &dims, args)
+                                 : form    ? cj_launch_prepared(b.s, p)
+                                           : cj_launch(b.s, k, dims, d, d, 2.0f, 1u);
             tap_is_int(st, CJ_OK, "launch %d: %s", i, cj_error_of(b.s)->message);
             tap_is_int(watch_calls(CJI_CU_ID_cuFuncSetAttribute), i == 2 || (i == 0 && !form),
                        "launch %d raises the shared memory where it must", i);
@@ -149,6 +204,7 @@ int main(void)
     d = cj_alloc(b.s, 4096);
     launch(), launch();
     check_arguments();
+    check_raw();
     check_states();
     check_shared();
     check_prepared();

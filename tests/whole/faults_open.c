@@ -32,8 +32,9 @@ static int faults_result(const char *name)
 /* What cujit calls with no lock held, and with nothing left to do behind it but to count: the thread stays as it is. */
 static bool may_end_there(const char *name)
 {
-    static const char *const names[] = { "cuLaunchKernel",       "cuEventRecord",  "cuEventQuery",    "cuStreamQuery",
-                                         "cuDeviceGetAttribute", "cuGetErrorName", "cuGetErrorString" };
+    static const char *const names[] = { "cuLaunchKernel",       "cuEventRecord",   "cuEventQuery",
+                                         "cuStreamQuery",        "cuCtxGetCurrent", "cuTensorMapReplaceAddress",
+                                         "cuDeviceGetAttribute", "cuGetErrorName",  "cuGetErrorString" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) return true;
     return false;

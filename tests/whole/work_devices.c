@@ -137,7 +137,9 @@ static void maps(void)
     o.type = CJ_TENSOR_MAP_U32, o.dims = 3, o.address = d[0], o.channels = 4, o.pixels = 8;
     for (int i = 0; i < 3; i++) o.extent[i] = 4, o.tile[i] = 4;
     o.stride[0] = 16, o.stride[1] = 64;
-    if (work_may(cj_tensor_map_tiled(dev[0], &o, &map))) sum += map.opaque[0] == 0;
+    if (work_may(cj_tensor_map_tiled(dev[0], &o, &map)) &&
+        work_may(cj_tensor_map_replace_address(dev[0], &map, cj_offset(d[0], 16))))
+        sum += map.opaque[0] == 0;
     if (work_may(cj_tensor_map_im2col(dev[0], &o, &map))) sum += map.opaque[0] == 0;
 }
 

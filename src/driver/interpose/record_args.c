@@ -260,6 +260,7 @@ static bool special_argument(cji_rec_build *b, int i)
         b->unknown = "memory and events of other processes are not in a recording";
         return true;
     case CJI_CU_ID_cuTensorMapEncodeTiled: case CJI_CU_ID_cuTensorMapEncodeIm2col:
+    case CJI_CU_ID_cuTensorMapReplaceAddress:
         b->unknown = "a tensor map has a device address inside, which a replay cannot translate";
         return true;
     case CJI_CU_ID_cuMemRetainAllocationHandle:

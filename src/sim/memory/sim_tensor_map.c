@@ -12,6 +12,18 @@ enum { MAP_MOST_TILE = 256, MAP_MOST_STEP = 8, MAP_ALIGN = 16 };
 #define MAP_MOST_EXTENT (UINT64_C(1) << 32)
 #define MAP_END_OF_STRIDES (UINT64_C(1) << 40)
 
+/* What every call for a tensor map wants. */
+static CUresult map_begin(const CUtensorMap *map, const void *address)
+{
+    if (sim.set.sm < 90)
+        return cji_sim_reject(CUDA_ERROR_NOT_SUPPORTED, "tensor maps need sm_90, and this device is sm_%u", sim.set.sm);
+    if (!map || (uintptr_t)map % 64)
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "the map is NULL, or its address no multiple of 64");
+    if (!address || (uintptr_t)address % MAP_ALIGN)
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "the address %p is no multiple of 16", address);
+    return CUDA_SUCCESS;
+}
+
 /* A number of dimension `i` that is out of its range. */
 static CUresult map_reject(const char *what, unsigned i, uint64_t is, const char *wants)
 {
@@ -61,15 +73,13 @@ CUresult cji_sim_cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType ty
                                         CUtensorMapFloatOOBfill fill)
 {
     cji_exec_tensor_map m = { .magic = CJI_EXEC_TENSOR_MAGIC, .address = (uint64_t)(uintptr_t)address };
-    if (sim.set.sm < 90)
-        return cji_sim_reject(CUDA_ERROR_NOT_SUPPORTED, "tensor maps need sm_90, and this device is sm_%u", sim.set.sm);
-    if (!map || !extent || !tile || !step || (rank > 1 && !stride) || (uintptr_t)map % 64)
-        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "an argument is NULL, or the map's address no multiple of 64");
+    CUresult r = map_begin(map, address);
+    if (r) return r;
+    if (!extent || !tile || !step || (rank > 1 && !stride))
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     if (!cji_exec_tensor_element(type) || !rank || rank > CJI_EXEC_TENSOR_DIMS)
         return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "there is no type %d, or no tensor of %u dimensions", (int)type,
                               rank);
-    if (!address || m.address % MAP_ALIGN)
-        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "the address %p is no multiple of 16", address);
     if ((unsigned)interleave > CU_TENSOR_MAP_INTERLEAVE_32B || (unsigned)swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
         (unsigned)l2 > CU_TENSOR_MAP_L2_PROMOTION_L2_256B || (unsigned)fill > 1)
         return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
@@ -81,7 +91,7 @@ CUresult cji_sim_cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType ty
     m.type = (uint8_t)type;
     m.swizzle = (uint8_t)swizzle;
     m.nan = fill;
-    CUresult r = map_dimensions(&m, extent, stride, tile, step);
+    r = map_dimensions(&m, extent, stride, tile, step);
     if (!r) r = map_rows(&m);
     if (!r) memcpy(map, &m, sizeof m);
     return r;
@@ -97,4 +107,18 @@ CUresult cji_sim_cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType t
     (void)map, (void)type, (void)rank, (void)address, (void)extent, (void)stride, (void)lower, (void)upper;
     (void)channels, (void)pixels, (void)step, (void)interleave, (void)swizzle, (void)l2, (void)fill;
     return cji_sim_reject(CUDA_ERROR_NOT_SUPPORTED, "the CPU device copies no tensors in im2col mode");
+}
+
+CUresult cji_sim_cuTensorMapReplaceAddress(CUtensorMap *map, void *address)
+{
+    cji_exec_tensor_map m;
+    CUresult r = map_begin(map, address);
+    if (r) return r;
+    memcpy(&m, map, sizeof m);
+    if (m.magic != CJI_EXEC_TENSOR_MAGIC)
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                              "there is no tensor map at %p: cuTensorMapEncodeTiled makes them", (void *)map);
+    m.address = (uint64_t)(uintptr_t)address;
+    memcpy(map, &m, sizeof m);
+    return CUDA_SUCCESS;
 }

@@ -60,6 +60,7 @@ static cj_status is_of_type(const void *object, const cj_object_type *type, void
 void *cj_object_data(const void *object, const cj_object_type *type, void *into, const char *call)
 {
     foreign_object *x = (foreign_object *)(uintptr_t)object;
+    if (cji_is_live(object, CJI_TAG_OBJECT) && x->type == type) return foreign_data(x);
     if (!call) call = "cj_object_data";
     cj_status st = is_of_type(object, type, into, call);
     if (st == CJ_OK) st = cji_check_arg(into, object, CJI_TAG_OBJECT, call, "the object");

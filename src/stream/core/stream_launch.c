@@ -229,7 +229,7 @@ static CJI_FIRST cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_d
 
 /* -- The calls ----------------------------------------------------------------------------------------------------- */
 
-static const char launch_call[] = "cj_launch", prepared_call[] = "cj_launch_prepared";
+static const char launch_call[] = "cj_launch", prepared_call[] = "cj_launch_prepared", raw_call[] = "cj_launch_raw";
 
 /* Begins a line of the processor's cache, so that its time does not change with the code in front of it. */
 #define LAUNCH_ALIGNED __attribute__((aligned(64)))
@@ -272,9 +272,18 @@ cj_status cj_launch_name_n(cj_stream *s, cj_module *mod, const char *name, const
     return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, ptr, r, call);
 }
 
-cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
+/* What cj_launch_raw finds too. */
+CJI_QUICKLY bool launch_takes_raw(const cj_kernel *k, const cj_dims *dims, void **args)
 {
-    static const char call[] = "cj_launch_raw";
+    if (!dims || !args || !cji_dims_known(k, dims) || !launch_has_room(k, dims->shared)) return false;
+    for (int i = 0; i < k->nparam; i++)
+        if (!args[i]) return false;
+    return true;
+}
+
+static CJI_APART cj_status launch_any_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
+{
+    const char *call = raw_call;
     cj_status st = check_stream(s, call);
     if (st != CJ_OK) return st;
     st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
@@ -289,6 +298,16 @@ cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **
     if (st != CJ_OK) return cji_stream_failed(s, st);
     st = check_launch(s, k, dims, call);
     return st == CJ_OK ? launch_ready(s, &(ready_launch){ k, dims, args, NULL, 0 }, call) : st;
+}
+
+LAUNCH_ALIGNED cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
+{
+    if (cji_is_live(s, CJI_TAG_STREAM) && cji_is_plain(k, CJI_TAG_KERNEL) && launch_is_quick(s, k) &&
+        launch_takes_raw(k, dims, args)) {
+        const CUresult r = launch_quickly(s, k, dims, args);
+        return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, args, r, raw_call);
+    }
+    return launch_any_raw(s, k, dims, args);
 }
 
 static CJI_APART cj_status launch_any_prepared(cj_stream *s, cj_prepared *p)
