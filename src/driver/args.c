@@ -360,46 +360,12 @@ CJI_FIRST cj_status cji_dims_check(void *into, cj_kernel *k, const cj_dims *d, c
 
 /* A reader that finds a number of a later turn has acquired the even turn in front of it, and sees that the turn is not
  * its own any more. */
-/* The word of `opts`; UINT64_MAX: attributes that are not noted. */
-static uint64_t opts_word(const cj_dims *d)
-{
-    return !d->opts ? 0 : cji_launch_opts_are_programmatic(d->opts) ? 1 : UINT64_MAX;
-}
-
-bool cji_dims_known_special(const cj_kernel *k, const cj_dims *d)
-{
-    const cji_dims_special *seen = &k->special;
-    const uint64_t turn = atomic_load_explicit(&seen->turn, memory_order_acquire), opts = opts_word(d);
-    uint64_t other = atomic_load_explicit(&seen->word[CJI_DIMS_WORDS - 1], memory_order_acquire) ^ opts;
-#pragma GCC unroll 8
-    for (size_t i = 0; i + 1 < CJI_DIMS_WORDS; i++)
-        other |= atomic_load_explicit(&seen->word[i], memory_order_acquire) ^ cji_dims_word(d, i * sizeof(uint64_t));
-    return turn & 1 && !other && atomic_load_explicit(&seen->turn, memory_order_relaxed) == turn;
-}
-
-static void note_special(cj_kernel *k, const cj_dims *d)
-{
-    cji_dims_special *seen = &k->special;
-    uint64_t turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);
-    const uint64_t mine = (turn | 1) + 1, opts = opts_word(d);
-    if (opts == UINT64_MAX || (turn && !(turn & 1))) return; /* another thread notes */
-    if (!atomic_compare_exchange_strong(&seen->turn, &turn, mine)) return;
-    for (size_t i = 0; i + 1 < CJI_DIMS_WORDS; i++)
-        atomic_store_explicit(&seen->word[i], cji_dims_word(d, i * sizeof(uint64_t)), memory_order_release);
-    atomic_store_explicit(&seen->word[CJI_DIMS_WORDS - 1], opts, memory_order_release);
-    atomic_store_explicit(&seen->turn, mine + 1, memory_order_release);
-}
-
 CJI_FIRST void cji_dims_note(cj_kernel *k, const cj_dims *d)
 {
     cji_dims_seen *seen = &k->seen;
     uint64_t turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);
     const uint64_t mine = (turn | 1) + 1;
-    if (!cji_dims_are_plain(d)) {
-        note_special(k, d);
-        return;
-    }
-    if (turn && !(turn & 1)) return; /* another thread notes */
+    if (!cji_dims_are_plain(d) || (turn && !(turn & 1))) return; /* another thread notes */
     if (!atomic_compare_exchange_strong(&seen->turn, &turn, mine)) return;
     atomic_store_explicit(&seen->grid, d->grid[0], memory_order_release);
     atomic_store_explicit(&seen->grid_yz, cji_dims_word(d, offsetof(cj_dims, grid[1])), memory_order_release);

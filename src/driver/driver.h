@@ -289,14 +289,6 @@ typedef struct cji_dims_seen {
     _Atomic uint32_t grid, block, shared;
 } cji_dims_seen;
 
-/* The same of dimensions that are not plain: with a cluster, cooperative, or programmatic and no other attribute.  The
- * words are those of cj_dims, with 1 or 0 for `opts`: whether it is programmatic. */
-enum { CJI_DIMS_WORDS = sizeof(cj_dims) / sizeof(uint64_t) };
-typedef struct cji_dims_special {
-    atomic_uint_fast64_t turn;
-    _Atomic uint64_t word[CJI_DIMS_WORDS];
-} cji_dims_special;
-
 struct cj_kernel {
     cji_obj obj;
     /* what a launch reads */
@@ -309,7 +301,6 @@ struct cj_kernel {
     cji_usual *usual;            /* of the parameters; in the memory of `param` */
     size_t nusual;               /* how many; SIZE_MAX: arguments of the kernel are never usual ones */
     cji_dims_seen seen;          /* by launches */
-    cji_dims_special special;
     /* the rest */
     cj_module *mod;              /* retained */
     CUfunction first;            /* of `mod` */
@@ -419,7 +410,6 @@ CJI_QUICKLY bool cji_dims_are_plain(const cj_dims *d)
 
 /* Notes dimensions that cji_dims_check() accepted, if they are plain; whether these are the noted ones.  Any
  * thread. */
-bool cji_dims_known_special(const cj_kernel *k, const cj_dims *d); /* of dimensions that are not plain */
 void cji_dims_note(cj_kernel *k, const cj_dims *dims);
 CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d)
 {
@@ -437,19 +427,12 @@ CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d)
 /* The attributes of `dims`, which has some: CJ_EINVAL, CJ_ENOTSUP naming what has them (launch_attributes.c). */
 cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
 
-/* Whether they ask for a programmatic launch and nothing else, which libraries of kernels repeat.  Others may be equal
- * but for their padding, and are not found to be. */
-bool cji_launch_opts_are_programmatic(const cj_launch_opts *o);
-
 /* The fields of d->opts that not every driver and device has, of those that are set: "priority, window". */
 void cji_launch_opts_names(const cj_dims *d, char *out, size_t size);
 
 /* The launch as cuLaunchKernelEx takes it; attributes lie in `attr`. */
 enum { CJI_LAUNCH_ATTRIBUTES = 14 };
 CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *dims, CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES]);
-/* The same for dimensions that cji_dims_known_special() knows. */
-CUlaunchConfig cji_launch_config_special(CUstream stream, const cj_dims *dims,
-                                         CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES]);
 
 /* What a multiprocessor has, in the words of the occupancy rules (occupancy.c); `shared` bytes of a block after opting
  * in. */

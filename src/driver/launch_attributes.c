@@ -4,7 +4,9 @@
 #include "base/opts.h"
 #include "driver/driver.h"
 
-bool cji_launch_opts_are_programmatic(const cj_launch_opts *o)
+/* Options that ask for a programmatic launch and nothing else, which libraries of kernels repeat: they have a quick way.
+ * Others may be equal but for their padding, and go the long one. */
+static bool is_only_programmatic(const cj_launch_opts *o)
 {
     static const cj_launch_opts only = { .size = sizeof only, .programmatic = 1 };
     return o->size == sizeof only && !memcmp(o, &only, sizeof only);
@@ -81,8 +83,7 @@ cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *d
 {
     enum { DRIVER = 11080, SM = 9 }; /* of programmatic launches, as launch_attributes.def has them */
     cj_launch_opts known;
-    const bool has_it = k->dev->drv->version >= DRIVER && k->dev->info.sm_major >= SM;
-    if (has_it && cji_launch_opts_are_programmatic(d->opts)) return CJ_OK;
+    if (is_only_programmatic(d->opts) && k->dev->drv->version >= DRIVER && k->dev->info.sm_major >= SM) return CJ_OK;
     cj_dims with = *d;
     cj_launch_defaults(&known);
     if (!cji_opts_take(&known, sizeof known, d->opts, into, call, "cj_launch")) return CJ_EINVAL;
@@ -162,8 +163,7 @@ static void add_opts(const cj_launch_opts *o, CUlaunchAttribute *attr, unsigned 
         add_attribute(attr, n, CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)->nvlinkUtilCentricScheduling = 1;
 }
 
-/* `programmatic`: the options ask for that and for nothing else. */
-static inline CUlaunchConfig config_of(CUstream stream, const cj_dims *d, bool programmatic, CUlaunchAttribute *attr)
+CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *d, CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES])
 {
     unsigned n = 0;
     if (d->cluster[0]) {
@@ -173,7 +173,7 @@ static inline CUlaunchConfig config_of(CUstream stream, const cj_dims *d, bool p
         v->clusterDim.z = d->cluster[2] ? d->cluster[2] : 1;
     }
     if (d->cooperative) add_attribute(attr, &n, CU_LAUNCH_ATTRIBUTE_COOPERATIVE)->cooperative = 1;
-    if (programmatic) {
+    if (d->opts && is_only_programmatic(d->opts)) {
         add_attribute(attr, &n, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
             ->programmaticStreamSerializationAllowed = 1;
     } else if (d->opts) {
@@ -191,15 +191,4 @@ static inline CUlaunchConfig config_of(CUstream stream, const cj_dims *d, bool p
                              .hStream = stream,
                              .attrs = attr,
                              .numAttrs = n };
-}
-
-CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *d, CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES])
-{
-    return config_of(stream, d, false, attr);
-}
-
-CUlaunchConfig cji_launch_config_special(CUstream stream, const cj_dims *d,
-                                         CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES])
-{
-    return config_of(stream, d, d->opts != NULL, attr);
 }

@@ -149,8 +149,7 @@ static CJI_COLD cj_status launch_quick_failed(cj_stream *s, cj_kernel *k, const 
                                               const char *call)
 {
     const ready_launch l = { k, dims, ptr, NULL, 0 };
-    const char *cu_call = cji_dims_are_plain(dims) ? "cuLaunchKernel" : "cuLaunchKernelEx";
-    const cj_status st = launch_in_context(s, &l, true, r, call, cu_call);
+    const cj_status st = launch_in_context(s, &l, true, r, call, "cuLaunchKernel");
     if (st != CJ_OK) cji_uncount_launch(s);
     return launch_end(s, k, st);
 }
@@ -204,7 +203,7 @@ static CJI_FIRST cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dim
     cj_status st = CJ_OK;
     if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
     if (!launch_fits_device(s, k)) return of_another_device(s, k, call);
-    if (!cji_dims_known(k, dims) && !cji_dims_known_special(k, dims)) {
+    if (!cji_dims_known(k, dims)) {
         st = cji_dims_check(s, k, dims, call);
         if (st == CJ_OK) cji_dims_note(k, dims);
     }
@@ -273,10 +272,10 @@ cj_status cj_launch_name_n(cj_stream *s, cj_module *mod, const char *name, const
     return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, ptr, r, call);
 }
 
-/* What cj_launch_raw finds too, but for the dimensions. */
+/* What cj_launch_raw finds too. */
 CJI_QUICKLY bool launch_takes_raw(const cj_kernel *k, const cj_dims *dims, void **args)
 {
-    if (!dims || !args || !launch_has_room(k, dims->shared)) return false;
+    if (!dims || !args || !cji_dims_known(k, dims) || !launch_has_room(k, dims->shared)) return false;
     for (int i = 0; i < k->nparam; i++)
         if (!args[i]) return false;
     return true;
@@ -301,23 +300,10 @@ static CJI_APART cj_status launch_any_raw(cj_stream *s, cj_kernel *k, const cj_d
     return st == CJ_OK ? launch_ready(s, &(ready_launch){ k, dims, args, NULL, 0 }, call) : st;
 }
 
-/* A launch that is quick but for its dimensions, which may have a cluster or be programmatic, as those before. */
-static CJI_APART cj_status launch_special_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
-{
-    CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES];
-    if (!cji_dims_known_special(k, dims)) return launch_any_raw(s, k, dims, args);
-    const CUlaunchConfig c = cji_launch_config_special(s->raw, dims, attr);
-    cji_count_launch(s);
-    const CUfunction fn = atomic_load_explicit(&k->fn, memory_order_acquire);
-    const CUresult r = s->cu->cuLaunchKernelEx(&c, fn, args, NULL);
-    return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, args, r, raw_call);
-}
-
 LAUNCH_ALIGNED cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
 {
     if (cji_is_live(s, CJI_TAG_STREAM) && cji_is_plain(k, CJI_TAG_KERNEL) && launch_is_quick(s, k) &&
         launch_takes_raw(k, dims, args)) {
-        if (!cji_dims_known(k, dims)) return launch_special_raw(s, k, dims, args);
         const CUresult r = launch_quickly(s, k, dims, args);
         return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, args, r, raw_call);
     }
