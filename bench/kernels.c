@@ -257,6 +257,14 @@ static bool ratio_holds(kernels_bench *b, const kernels_entry *e, double ratio)
     return bench_limit_find("kernels", b->limits, name, &limit) && bench_limit_holds("kernels", name, &limit, ratio);
 }
 
+/* The rate of the case `name`, which has been reported; 0: it was not chosen. */
+static double rate_of_own(kernels_bench *b, const char *name)
+{
+    for (unsigned i = 0; i < b->count; i++)
+        if (!strcmp(b->entries[i].run.c->name, name)) return bench_median(b->entries[i].rate[OURS], b->rounds);
+    return 0;
+}
+
 /* The copy is the first case. */
 static bool report_all(kernels_bench *b)
 {
@@ -266,7 +274,9 @@ static bool report_all(kernels_bench *b)
         kernels_entry *e = &b->entries[i];
         const double ours = report_side(b, e, OURS), peer = e->peer ? report_side(b, e, PEER) : 0;
         if (e->run.c->kind == KERNEL_COPY) copy = ours > peer ? ours : peer;
-        const double beside = kernel_is_beside_copy(e->run.c) ? copy : peer;
+        const double beside = e->run.c->beside              ? rate_of_own(b, e->run.c->beside)
+                              : kernel_is_beside_copy(e->run.c) ? copy
+                                                                : peer;
         if (beside > 0) held &= ratio_holds(b, e, ours / beside);
     }
     return held;

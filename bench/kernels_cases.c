@@ -7,11 +7,15 @@ enum { KERNEL_ALIGN = 4096, IN_A_GRAPH = 8, VECTORS_IN_A_GRAPH = 64 };
 
 #define ROWS(name, kind, type, columns) { name, kind, type, (UINT64_C(1) << 26) / (columns), columns, .k = 0 }
 #define PRODUCT(name, type, m, n, k) { name, KERNEL_GEMM, type, m, n, k, .promote = 0 }
-#define ELEMENTS(name, type, elements, promote, n) \
-    { name, KERNEL_GEMM, type, n, n, n, CJ_GEMV_F16, elements, promote, 0 }
+#define ELEMENTS(name, type, elements_of, promoted, n) \
+    { name, KERNEL_GEMM, type, n, n, n, .elements = elements_of, .promote = promoted }
 #define VECTOR(name, type, rows, columns, format) { name, KERNEL_GEMV, type, rows, columns, 0, format, .promote = 0 }
-#define ATTENTION(name, type, tokens, dim, causal) \
-    { name, KERNEL_ATTENTION, type, 16384 / (tokens), tokens, dim, CJ_GEMV_F16, CJ_GEMM_ELEMENTS_TYPE, 0, causal }
+#define ATTENTION(name, type, tokens, dim, is_causal) \
+    { name, KERNEL_ATTENTION, type, 16384 / (tokens), tokens, dim, .causal = is_causal }
+/* With log-sum-exp, or with heads of keys that query heads share, beside the same without. */
+#define ATTENTION_OWN(with, shape, tokens, dim, is_causal, ...) \
+    { "attention_" with "." shape, KERNEL_ATTENTION, CJ_BF16, 16384 / (tokens), tokens, dim, .causal = is_causal, \
+      .beside = "attention." shape, __VA_ARGS__ }
 const kernel_case kernel_cases[] = {
     ROWS("copy", KERNEL_COPY, CJ_F32, 4096),
     ROWS("softmax.f32.4096", KERNEL_SOFTMAX, CJ_F32, 4096),
@@ -67,6 +71,12 @@ const kernel_case kernel_cases[] = {
     ATTENTION("attention.bf16.4096x64c", CJ_BF16, 4096, 64, 1),
     ATTENTION("attention.bf16.16384x64", CJ_BF16, 16384, 64, 0),
     ATTENTION("attention.bf16.16384x64c", CJ_BF16, 16384, 64, 1),
+    ATTENTION_OWN("lse", "bf16.1024x64c", 1024, 64, 1, .lse = true),
+    ATTENTION_OWN("lse", "bf16.4096x128", 4096, 128, 0, .lse = true),
+    ATTENTION_OWN("lse", "bf16.16384x128c", 16384, 128, 1, .lse = true),
+    ATTENTION_OWN("grouped", "bf16.1024x64c", 1024, 64, 1, .kv_heads = 4),
+    ATTENTION_OWN("grouped", "bf16.4096x128", 4096, 128, 0, .kv_heads = 4),
+    ATTENTION_OWN("grouped", "bf16.16384x128c", 16384, 128, 1, .kv_heads = 4),
 };
 const unsigned kernel_case_count = sizeof kernel_cases / sizeof *kernel_cases;
 
@@ -108,6 +118,12 @@ static uint64_t product_in(const kernel_case *c)
     return aligned(c->m * c->k * size_of(c->type)) + aligned(c->k * c->n * size_of(c->type));
 }
 
+/* Of q, k or v, whose heads have the distance of k * size_of(type) bytes. */
+static uint64_t attention_part(const kernel_case *c)
+{
+    return aligned(c->m * c->n * c->k * ATTENTION_HEADS * size_of(c->type));
+}
+
 static void measure_work(kernel_run *run)
 {
     const kernel_case *c = &run->shape;
@@ -128,8 +144,8 @@ static void measure_work(kernel_run *run)
         run->out_bytes = aligned(c->m * c->n * (c->type == CJ_S8 ? 4 : c->type == CJ_U8 ? 2 : size_of(c->type)));
         run->work = 2 * (double)c->m * (double)c->n * (double)c->k;
     } else if (c->kind == KERNEL_ATTENTION) { /* q, k and v; half of the products if each token sees those before it */
-        run->out_bytes = aligned(c->m * c->n * c->k * ATTENTION_HEADS * size_of(c->type));
-        run->in_bytes = 3 * run->out_bytes;
+        run->in_bytes = 3 * attention_part(c);
+        run->out_bytes = attention_part(c) + (c->lse ? aligned(c->m * c->n * ATTENTION_HEADS * sizeof(float)) : 0);
         run->work = (c->causal ? 2.0 : 4.0) * (double)(c->m * ATTENTION_HEADS * c->n) * (double)(c->n * c->k);
     }
 }
@@ -252,10 +268,11 @@ static cj_status launch_rope(const kernel_run *run, cj_stream *s, cj_dptr in, cj
 static cj_status launch_attention(const kernel_run *run, cj_stream *s, cj_dptr in, cj_dptr out)
 {
     const kernel_case *c = &run->shape;
-    const int64_t part = (int64_t)run->out_bytes;
+    const int64_t part = (int64_t)attention_part(c);
     const cj_attention_args args = {
         .q = { .data = in }, .k = { .data = cj_offset(in, part) }, .v = { .data = cj_offset(in, 2 * part) },
-        .out = { .data = out }, .batches = c->m, .queries = c->n, .keys = c->n, .heads = ATTENTION_HEADS
+        .out = { .data = out }, .lse = { .data = c->lse ? cj_offset(out, part) : (cj_dptr){ 0 } }, .batches = c->m,
+        .queries = c->n, .keys = c->n, .heads = ATTENTION_HEADS, .kv_heads = c->kv_heads
     };
     return cj_attention_launch(s, run->of.attention, &args);
 }

@@ -18,6 +18,9 @@ typedef struct kernel_case {
     cj_gemv_format format;
     cj_gemm_elements elements;
     int promote, causal;
+    const char *beside;  /* the case of the same run that the ratio is to; NULL: the peer, or the copy */
+    bool lse;            /* of attention: the log-sum-exp too */
+    uint32_t kv_heads;   /* of attention, 0: as many as query heads */
 } kernel_case;
 
 extern const kernel_case kernel_cases[];
@@ -60,7 +63,7 @@ static inline bool kernel_is_product(const kernel_case *c)
 /* Whether the peer of the ratio is a copy of the same run. */
 static inline bool kernel_is_beside_copy(const kernel_case *c)
 {
-    return !kernel_is_product(c) && c->kind != KERNEL_REDUCE && c->kind != KERNEL_COPY;
+    return !c->beside && !kernel_is_product(c) && c->kind != KERNEL_REDUCE && c->kind != KERNEL_COPY;
 }
 
 /* False: the object could not be made; kernel_error tells. */

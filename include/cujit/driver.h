@@ -437,10 +437,13 @@ typedef struct cj_kernel_info {
 /* Fills `info` with its size and zeros. */
 CJ_API void cj_kernel_info_defaults(cj_kernel_info *info);
 
-/* Fills *info up to info->size bytes, with what was read when the kernel's code was loaded.  A
- * number that the driver did not report is 0.  Returns at once.
+/* Fills *info up to info->size bytes, with what the driver reports of the code.  The first call
+ * that needs it queries the driver: this one, one about occupancy, or a launch with dynamic shared
+ * memory or of more threads than every code allows.  A number that the driver does not report is 0.
+ * Returns at once.
  * Errors, left in `k`:
  *   CJ_EINVAL: `info` is NULL, or its size is not set
+ *   the driver's: the context was lost, or its device reset, before anything was queried
  * cuFuncGetAttribute. */
 CJ_API cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info);
 

@@ -116,7 +116,7 @@ CJI_FIRST cji_hash128 cji_hasher_end(const cji_hasher *h)
     return (cji_hash128){ { lane[0][0], lane[0][1] } };
 }
 
-cji_hash128 cji_hash_bytes(const void *p, size_t n)
+CJI_FIRST cji_hash128 cji_hash_bytes(const void *p, size_t n)
 {
     cji_hasher h;
     cji_hasher_begin(&h);

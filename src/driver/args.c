@@ -295,11 +295,31 @@ static inline cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, i
     return !n || (most > 0 && n > (uint32_t)most) ? wrong_axis(into, k, n, most, what, axis, call) : CJ_OK;
 }
 
-CJI_FIRST cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const char *call)
+/* What depends on the code, of which the driver is queried. */
+static cj_status check_code(void *into, cj_kernel *k, const cj_dims *d, uint64_t threads, const char *call)
+{
+    const cj_kernel_info code = cji_kernel_code(k);
+    if (code.block_threads > 0 && threads > (uint64_t)code.block_threads)
+        return cji_fail(
+            into, CJ_EINVAL, call,
+            "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d "
+            "registers); cj_kernel_suggest_block() has a size that fits",
+            cji_short(k->name), (unsigned long long)threads,
+            (unsigned long long)(threads - (uint64_t)code.block_threads), code.block_threads, code.registers);
+    if (d->shared > (uint32_t)code.shared_dynamic)
+        return cji_fail(
+            into, CJ_EINVAL, call,
+            "%s: %u bytes of dynamic shared memory, %u more than the %d that a block has beside the kernel's %d "
+            "static ones; launch smaller tiles",
+            cji_short(k->name), d->shared, d->shared - (uint32_t)code.shared_dynamic, code.shared_dynamic,
+            code.shared);
+    return CJ_OK;
+}
+
+CJI_FIRST cj_status cji_dims_check(void *into, cj_kernel *k, const cj_dims *d, const char *call)
 {
     static const char axis[] = "xyz";
     const cj_device_info *dev = &k->dev->info;
-    const cj_kernel_info *code = cji_kernel_code(k);
     for (int i = 0; i < 3; i++) {
         cj_status status = check_axis(into, k, d->grid[i], dev->grid[i], "blocks", axis[i], call);
         if (status == CJ_OK)
@@ -313,20 +333,10 @@ CJI_FIRST cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims
                         "cj_kernel_suggest_block() has a size that fits",
                         cji_short(k->name), d->block[0], d->block[1], d->block[2], (unsigned long long)threads,
                         (unsigned long long)(threads - (uint64_t)dev->block_threads), dev->block_threads);
-    if (code->block_threads > 0 && threads > (uint64_t)code->block_threads)
-        return cji_fail(
-            into, CJ_EINVAL, call,
-            "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d "
-            "registers); cj_kernel_suggest_block() has a size that fits",
-            cji_short(k->name), (unsigned long long)threads,
-            (unsigned long long)(threads - (uint64_t)code->block_threads), code->block_threads, code->registers);
-    if (d->shared > (uint32_t)code->shared_dynamic)
-        return cji_fail(
-            into, CJ_EINVAL, call,
-            "%s: %u bytes of dynamic shared memory, %u more than the %d that a block has beside the kernel's %d "
-            "static ones; launch smaller tiles",
-            cji_short(k->name), d->shared, d->shared - (uint32_t)code->shared_dynamic, code->shared_dynamic,
-            code->shared);
+    if (threads > k->threads_sure || d->shared) {
+        const cj_status status = check_code(into, k, d, threads, call);
+        if (status != CJ_OK) return status;
+    }
     if (!d->shared && k->dynamic_shared)
         return cji_fail(
             into, CJ_EINVAL, call,

@@ -10,7 +10,7 @@
  *   image_cache.c  images that were compiled before (cache/: the kernel cache)
  *   module.c    loading; one compile and one load for a builder and a device
  *   module_var_typed.c  a variable by name, size and type
- *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
+ *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h); kernel_info.c: what its code takes
  *   kernel_attributes.c, launch_attributes.c  attributes of kernels, of launches; occupancy.c: resident blocks
  *   launch_reasons.c  why the driver rejected a launch
  *   kernel_named.c  the kernels of a module: their list, handles kept for launches by name
@@ -296,7 +296,8 @@ struct cj_kernel {
     _Atomic(CUfunction) fn;      /* of `mod`, later of `faster` */
     atomic_uint_fast64_t noted;  /* slots that are in mod->used */
     int nparam;                  /* -1: not known, arguments go as they are */
-    atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
+    /* dynamic shared memory that the function's attribute allows now; 0 while that is not known */
+    atomic_uint shared_set;
     cji_usual *usual;            /* of the parameters; in the memory of `param` */
     size_t nusual;               /* how many; SIZE_MAX: arguments of the kernel are never usual ones */
     cji_dims_seen seen;          /* by launches */
@@ -314,7 +315,9 @@ struct cj_kernel {
     cji_param *param;            /* names belong to the module's entries */
     const char *dynamic_shared;  /* as in cji_entry; belongs to the module's entries */
     uint32_t instructions, memory; /* as in cji_entry; 0 instructions: not known */
-    cj_kernel_info info;
+    uint32_t threads_sure;       /* blocks of so many threads fit, whatever the code takes; 0: not known */
+    cj_kernel_info info;         /* of the first code (kernel_info.c); written before has_info */
+    atomic_bool has_info;
     cji_text log;                /* of a failed kernel: its module's log */
 };
 
@@ -326,11 +329,13 @@ void cji_module_free_named(cj_module *mod); /* with the last reference of the mo
 cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *call);
 void cji_kernel_free_kept(cj_kernel *k);
 
-/* What is known of the code that launches use now. */
-static inline const cj_kernel_info *cji_kernel_code(const cj_kernel *k)
-{
-    return atomic_load_explicit(&k->has_faster, memory_order_acquire) ? &k->faster_info : &k->info;
-}
+/* What the driver reports of the code that launches use now; it is queried with the first such call.  Where it cannot
+ * be, since the context is lost, all is 0, with `size`, but shared_dynamic is what a block has at most. */
+cj_kernel_info cji_kernel_code(cj_kernel *k);
+/* Queries it for the first code; nothing where that was done.  Any thread; enters a scope. */
+CUresult cji_kernel_read_code(cj_kernel *k);
+/* How many threads a block can have whatever code was made of a kernel with such a bound (cji_entry). */
+uint32_t cji_kernel_threads_sure(const cj_device_info *dev, uint32_t bound);
 
 /* Whether `fn` is its code: what a graph has captured may be the first one. */
 static inline bool cji_kernel_has(const cj_kernel *k, CUfunction fn) { return fn == k->first || fn == k->fn; }
@@ -361,7 +366,7 @@ static inline void cji_pack_free(cji_pack *pack)
 }
 
 /* Checks dimensions against the limits of kernel and device. */
-cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
+cj_status cji_dims_check(void *into, cj_kernel *k, const cj_dims *dims, const char *call);
 
 /* Whether it is one, if its kind is less than 32. */
 CJI_QUICKLY bool cji_arg_usual(const cji_usual *usual, const cj_arg *arg)

@@ -36,17 +36,15 @@ enum { KEY_MODULE = 1, KEY_TEXT = 2 };
 static CJI_FIRST cji_hash128 image_key(const cj_device *dev, uint64_t kind, cji_hash128 source,
                                        const cj_compile_opts *o)
 {
-    cji_hasher h;
-    char sm[sizeof dev->sm] = { 0 };
-    memcpy(sm, dev->sm, strnlen(dev->sm, sizeof sm));
-    const uint64_t options[] = { kind, (uint64_t)(int64_t)o->opt_level, (uint64_t)o->max_registers,
-                                 (uint64_t)o->line_info << 1 | (uint64_t)o->debug, (uint64_t)(int64_t)dev->target };
-    cji_hasher_begin(&h);
-    cji_hasher_put(&h, options, sizeof options);
-    cji_hasher_put(&h, &source, sizeof source);
-    cji_hasher_put(&h, &dev->drv->build, sizeof dev->drv->build);
-    cji_hasher_put(&h, sm, sizeof sm);
-    return cji_hasher_end(&h);
+    struct { uint64_t option[5]; cji_hash128 source, build; char sm[sizeof dev->sm]; } key = {
+        .option = { kind, (uint64_t)(int64_t)o->opt_level, (uint64_t)o->max_registers,
+                    (uint64_t)o->line_info << 1 | (uint64_t)o->debug, (uint64_t)(int64_t)dev->target },
+        .source = source,
+        .build = dev->drv->build,
+    };
+    _Static_assert(sizeof key == 5 * 8 + 2 * sizeof source + sizeof dev->sm, "the key has no bytes that nothing sets");
+    memcpy(key.sm, dev->sm, strnlen(dev->sm, sizeof key.sm));
+    return cji_hash_bytes(&key, sizeof key);
 }
 
 CJI_FIRST cji_image_key cji_image_key_of(const cj_device *dev, const cj_ptx *m, unsigned flags,

@@ -51,42 +51,22 @@ static bool params_from_driver(cj_kernel *k)
     return true;
 }
 
-static const struct func_row { size_t at; CUfunction_attribute attribute; } func_rows[] = {
-#define F(field) offsetof(cj_kernel_info, field)
-    { F(block_threads), CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK }, { F(registers), CU_FUNC_ATTRIBUTE_NUM_REGS },
-    { F(shared), CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES },            { F(local), CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES },
-    { F(constant), CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES },           { F(ptx_version), CU_FUNC_ATTRIBUTE_PTX_VERSION },
-    { F(binary_version), CU_FUNC_ATTRIBUTE_BINARY_VERSION },
-#undef F
-};
-
-static void read_function(cj_kernel *k)
+/* Loads the code of k->fn now, not at the first launch, which that could block.  Drivers before 12.4 load it when they
+ * are queried for one of its attributes.  No lock is held. */
+static CJI_FIRST void load_code(const cj_kernel *k)
 {
-    const cji_cu *cu = &k->dev->api;
-    const cj_device_info *dev = &k->dev->info;
-    int value = 0;
-    for (size_t i = 0; i < sizeof func_rows / sizeof *func_rows; i++) {
-        value = 0;
-        if (cu->cuFuncGetAttribute(&value, func_rows[i].attribute, k->fn) != CUDA_SUCCESS) value = 0;
-        int32_t v = value;
-        memcpy((char *)&k->info + func_rows[i].at, &v, sizeof v);
-    }
-    int32_t most = dev->block_shared_most ? dev->block_shared_most : dev->block_shared;
-    k->info.shared_dynamic = most > k->info.shared ? most - k->info.shared : 0;
-    value = 0;
-    if (cu->cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->fn) != CUDA_SUCCESS ||
-        value < 0)
-        value = 0;
-    atomic_init(&k->shared_set, (unsigned)value);
+    int threads;
+    if (!k->dev->drv->missing[CJI_CU_ID_cuFuncLoad]) k->dev->api.cuFuncLoad(k->fn);
+    else k->dev->api.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->fn);
 }
 
-/* Of k->fn: loads its code now, not at the first launch, which that could block (12.4; older drivers load it here
- * too), and reads what it is.  Calm. */
+/* Of k->fn, in a scope.  What its code takes is queried now where each launch would need it. */
 static CJI_FIRST bool read_kernel(cj_kernel *k, const char *name)
 {
-    k->dev->api.cuFuncLoad(k->fn);
-    read_function(k);
     const cji_entry *e = cji_entries_find(k->mod->entries, name);
+    load_code(k);
+    if (e) k->threads_sure = cji_kernel_threads_sure(&k->dev->info, e->threads);
+    if (!k->threads_sure) cji_kernel_read_code(k);
     return e ? params_from_entry(k, e) : params_from_driver(k);
 }
 
@@ -152,8 +132,12 @@ cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *ca
 CJI_FIRST cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_kernel_load";
+    cji_scope scope = { .cu = NULL };
+    /* One scope for both; those inside find it. */
+    if (cji_is_live(dev, CJI_TAG_DEVICE)) cji_queue_scope(&dev->queue, &scope);
     cj_module *mod = cji_module_load(dev, m, opts, call);
     cj_kernel *k = make_kernel(mod, name, false, call);
+    cji_scope_leave(&scope);
     cj_module_free(mod);
     return k;
 }
@@ -262,11 +246,6 @@ void cj_kernel_param_info_defaults(cj_kernel_param_info *info)
     if (info) *info = (cj_kernel_param_info){ .size = sizeof *info, .name = "" };
 }
 
-void cj_kernel_info_defaults(cj_kernel_info *info)
-{
-    if (info) *info = (cj_kernel_info){ .size = sizeof *info };
-}
-
 cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info)
 {
     static const char call[] = "cj_kernel_param";
@@ -290,25 +269,13 @@ cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info)
     return CJ_OK;
 }
 
-cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
-{
-    static const char call[] = "cj_kernel_get_info";
-    cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
-    if (status != CJ_OK) return status;
-    if (!info || info->size < sizeof info->size)
-        return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_info)");
-    size_t size = info->size;
-    memcpy(info, cji_kernel_code(k), size < sizeof *info ? size : sizeof *info);
-    info->size = size;
-    return CJ_OK;
-}
-
 /* -- Launching ----------------------------------------------------------------------------------------------------- */
 
 CJI_FIRST CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
 {
     CUresult r = CUDA_SUCCESS;
     if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return r;
+    cji_kernel_read_code(k); /* what is allowed now; where it is not known, it is set */
     /* One thread at a time: the smaller of two values, set last, would take the other launch's memory away. */
     cji_lock(&k->dev->attributes_lock, CJI_LOCK_ATTRIBUTES);
     if (bytes > atomic_load_explicit(&k->shared_set, memory_order_relaxed)) {

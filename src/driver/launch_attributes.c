@@ -4,6 +4,14 @@
 #include "base/opts.h"
 #include "driver/driver.h"
 
+/* Options that ask for a programmatic launch and nothing else, which libraries of kernels repeat: they have a quick way.
+ * Others may be equal but for their padding, and go the long one. */
+static bool is_only_programmatic(const cj_launch_opts *o)
+{
+    static const cj_launch_opts only = { .size = sizeof only, .programmatic = 1 };
+    return o->size == sizeof only && !memcmp(o, &only, sizeof only);
+}
+
 /* -- Checks -------------------------------------------------------------------------------------------------------- */
 
 typedef struct attr_need { bool wanted; int version, sm; const char *name; } attr_need;
@@ -73,7 +81,9 @@ static cj_status check_values(void *into, const cj_kernel *k, const cj_dims *d, 
 
 cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *d, const char *call)
 {
+    enum { DRIVER = 11080, SM = 9 }; /* of programmatic launches, as launch_attributes.def has them */
     cj_launch_opts known;
+    if (is_only_programmatic(d->opts) && k->dev->drv->version >= DRIVER && k->dev->info.sm_major >= SM) return CJ_OK;
     cj_dims with = *d;
     cj_launch_defaults(&known);
     if (!cji_opts_take(&known, sizeof known, d->opts, into, call, "cj_launch")) return CJ_EINVAL;
@@ -163,7 +173,10 @@ CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *d, CUlaunchAttr
         v->clusterDim.z = d->cluster[2] ? d->cluster[2] : 1;
     }
     if (d->cooperative) add_attribute(attr, &n, CU_LAUNCH_ATTRIBUTE_COOPERATIVE)->cooperative = 1;
-    if (d->opts) {
+    if (d->opts && is_only_programmatic(d->opts)) {
+        add_attribute(attr, &n, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            ->programmaticStreamSerializationAllowed = 1;
+    } else if (d->opts) {
         cj_launch_opts o = { .size = 0 };
         memcpy(&o, d->opts, d->opts->size < sizeof o ? d->opts->size : sizeof o); /* checked by cji_launch_opts_check */
         add_opts(&o, attr, &n);

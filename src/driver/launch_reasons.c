@@ -32,18 +32,18 @@ static void too_large_to_cooperate(cj_kernel *k, const cj_dims *d, char *out, si
 
 static void out_of_resources(cj_kernel *k, const cj_dims *d, char *out, size_t size)
 {
-    const cj_kernel_info *code = cji_kernel_code(k);
-    const unsigned long long threads = volume(d->block), registers = threads * (unsigned)code->registers;
+    const cj_kernel_info code = cji_kernel_code(k);
+    const unsigned long long threads = volume(d->block), registers = threads * (unsigned)code.registers;
     if (registers > (unsigned)k->dev->info.block_registers)
         snprintf(out, size,
                  "; %llu threads with %d registers each are %llu registers, and a block has at most %d: launch smaller "
                  "blocks, or compile for them with cj_fn_max_threads",
-                 threads, code->registers, registers, k->dev->info.block_registers);
+                 threads, code.registers, registers, k->dev->info.block_registers);
     else
         snprintf(out, size,
                  "; a block has at most %d registers and %d bytes of shared memory, and this kernel's block at most %d "
                  "threads: launch smaller blocks",
-                 k->dev->info.block_registers, k->dev->info.block_shared_most, code->block_threads);
+                 k->dev->info.block_registers, k->dev->info.block_shared_most, code.block_threads);
 }
 
 /* -- What the driver is asked for then ----------------------------------------------------------------------------- */
@@ -98,19 +98,19 @@ static void wrong_cluster_size(cj_kernel *k, const cj_dims *d, char *out, size_t
 static void wrong_launch_value(cj_kernel *k, const cj_dims *d, char *out, size_t size)
 {
     const cj_launch_opts *o = d->opts;
-    const cj_kernel_info *code = cji_kernel_code(k);
+    const cj_kernel_info code = cji_kernel_code(k);
     const int window = o && o->window_bytes ? asked_of_device(k, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) : 0;
     const int domains = o && o->has_domains ? asked_of_device(k, CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT) : 0;
-    if (code->ptx_version && code->ptx_version < 30 && d->grid[0] > UINT16_MAX)
+    if (code.ptx_version && code.ptx_version < 30 && d->grid[0] > UINT16_MAX)
         snprintf(out, size,
                  "; the kernel is of PTX for sm_%d, whose grids have at most %d blocks in x, the launch asks for %u: "
                  "compile it for sm_30 or newer, or launch fewer blocks, each in a loop",
-                 code->ptx_version, UINT16_MAX, d->grid[0]);
-    else if (code->local >= CJI_LOCAL_BYTES)
+                 code.ptx_version, UINT16_MAX, d->grid[0]);
+    else if (code.local >= CJI_LOCAL_BYTES)
         snprintf(out, size,
                  "; the kernel has %d bytes of local memory, and a thread less than %d: arrays of that size belong "
                  "into global memory",
-                 code->local, (int)CJI_LOCAL_BYTES);
+                 code.local, (int)CJI_LOCAL_BYTES);
     else if (window && o->window_bytes > (uint64_t)window)
         snprintf(out, size, "; window_bytes is %llu, %llu more than the device's %d",
                  (unsigned long long)o->window_bytes, (unsigned long long)(o->window_bytes - (uint64_t)window), window);
@@ -121,7 +121,7 @@ static void wrong_launch_value(cj_kernel *k, const cj_dims *d, char *out, size_t
         snprintf(out, size,
                  "; a kernel with .reqntid (cj_fn_required_threads) takes blocks of just that shape; this one's block "
                  "has at most %d threads",
-                 code->block_threads);
+                 code.block_threads);
 }
 
 /* What a launch of a kernel with local memory takes of the device's, where that is more than is free: for each thread
@@ -129,18 +129,18 @@ static void wrong_launch_value(cj_kernel *k, const cj_dims *d, char *out, size_t
 static void out_of_launch_memory(cj_kernel *k, char *out, size_t size)
 {
     const cj_device_info *dev = &k->dev->info;
-    const cj_kernel_info *code = cji_kernel_code(k);
+    const cj_kernel_info code = cji_kernel_code(k);
     const unsigned long long threads = (unsigned long long)dev->multiprocessors * (unsigned)dev->multiprocessor_threads;
-    if (!code->local) return;
+    if (!code.local) return;
     const unsigned long long stack = asked_of_context(k, CU_LIMIT_STACK_SIZE),
-                             each = stack > (unsigned)code->local ? stack : (unsigned)code->local;
+                             each = stack > (unsigned)code.local ? stack : (unsigned)code.local;
     const unsigned long long heap = asked_of_context(k, CU_LIMIT_MALLOC_HEAP_SIZE);
     size_t left = 0, all = 0;
     if (k->dev->api.cuMemGetInfo(&left, &all) != CUDA_SUCCESS || threads * each + heap <= left) return;
     snprintf(out, size,
              "; %llu threads with %llu bytes of stack or local memory each (this kernel: %d) are %llu bytes, the heap "
              "of malloc is %llu, and %llu are free: free memory, or set lower limits with cuCtxSetLimit",
-             threads, each, code->local, threads * each, heap, (unsigned long long)left);
+             threads, each, code.local, threads * each, heap, (unsigned long long)left);
 }
 
 /* The causes that are asked for in the kernel's context. */
@@ -166,7 +166,7 @@ static void unsupported_attribute(const cj_dims *d, char *out, size_t size)
 /* The cause, to follow the driver's words; "" where nothing more is known. */
 static void explain_launch(cj_kernel *k, const cj_dims *d, CUresult r, char *out, size_t size)
 {
-    const cj_kernel_info *code = cji_kernel_code(k);
+    const cj_kernel_info code = cji_kernel_code(k);
     *out = 0;
     switch ((int)r) {
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: too_large_to_cooperate(k, d, out, size); break;
@@ -181,7 +181,7 @@ static void explain_launch(cj_kernel *k, const cj_dims *d, CUresult r, char *out
     case CUDA_ERROR_NOT_SUPPORTED: unsupported_attribute(d, out, size); break;
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
-        snprintf(out, size, "; the code is compiled for sm_%d, the device is %s", code->binary_version, k->dev->sm);
+        snprintf(out, size, "; the code is compiled for sm_%d, the device is %s", code.binary_version, k->dev->sm);
         break;
     default: break;
     }
@@ -190,13 +190,13 @@ static void explain_launch(cj_kernel *k, const cj_dims *d, CUresult r, char *out
 cj_status cji_kernel_rejected(void *into, cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,
                               const cj_dims *d, const char *call)
 {
-    char why[280];
-    const cj_kernel_info *code = cji_kernel_code(k);
+    char why[280], takes[80] = "";
+    const cj_kernel_info code = cji_kernel_code(k);
     explain_launch(k, d, r, why, sizeof why);
+    if (code.size) snprintf(takes, sizeof takes, " (%d registers, %d bytes static)", code.registers, code.shared);
     return cji_cu_fail_on(
         into, k->dev, slot, r, cu_call, call,
-        "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d "
-        "bytes static)%s",
-        call, cji_short(k->name), d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared,
-        code->registers, code->shared, why);
+        "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory%s%s", call,
+        cji_short(k->name), d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, takes,
+        why);
 }

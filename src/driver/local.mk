@@ -27,6 +27,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/jit_target.c \
 	%D%/kernel.c \
 	%D%/kernel_attributes.c \
+	%D%/kernel_info.c \
 	%D%/kernel_named.c \
 	%D%/launch_attributes.c \
 	%D%/launch_attributes.def \

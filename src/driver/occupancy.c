@@ -74,11 +74,11 @@ static void read_limits(const cj_device *dev, cji_sm_limits *sm)
 /* In a scope; the kernel's limit of dynamic shared memory allows `shared`, as a launch will make it. */
 static CUresult occupancy_by_driver(cj_kernel *k, uint32_t threads, uint32_t shared, cj_occupancy *out)
 {
-    const cj_kernel_info *code = cji_kernel_code(k);
+    const cj_kernel_info code = cji_kernel_code(k);
     cji_sm_limits sm;
     int blocks = 0;
     read_limits(k->dev, &sm);
-    cji_occupancy_of(&sm, known(code->registers), known(code->shared), shared, threads, out);
+    cji_occupancy_of(&sm, known(code.registers), known(code.shared), shared, threads, out);
     if (!out->by_shared || k->dev->drv->missing[CJI_CU_ID_cuOccupancyMaxActiveBlocksPerMultiprocessor])
         return CUDA_SUCCESS;
     CUresult r = cji_kernel_allow_shared(k, shared);
@@ -132,13 +132,13 @@ cj_status cj_kernel_occupancy(cj_kernel *k, uint32_t threads, uint32_t shared, c
 static CUresult best_block(cj_kernel *k, uint32_t shared, uint32_t shared_thread, uint32_t most, cj_dims *best)
 {
     const uint32_t warp = known(k->dev->info.warp_size) ? known(k->dev->info.warp_size) : 32;
-    const cj_kernel_info *code = cji_kernel_code(k);
+    const cj_kernel_info code = cji_kernel_code(k);
     uint64_t most_threads = 0;
     for (uint32_t n = (uint32_t)up_to(most, warp); n; n -= warp) {
         const uint32_t threads = n < most ? n : most;
         const uint64_t bytes = shared + (uint64_t)shared_thread * threads;
         uint64_t blocks = 0;
-        if (bytes > known(code->shared_dynamic)) continue;
+        if (bytes > known(code.shared_dynamic)) continue;
         CUresult r = cji_kernel_resident(k, threads, (uint32_t)bytes, &blocks);
         if (r != CUDA_SUCCESS) return r;
         if (blocks * threads <= most_threads) continue;
@@ -156,8 +156,8 @@ cj_status cj_kernel_suggest_block(cj_kernel *k, uint32_t shared, uint32_t shared
     cj_status st = cji_check(k, CJI_TAG_KERNEL, call);
     if (st != CJ_OK) return st;
     if (!dims) return cji_fail(k, CJ_EINVAL, call, "the dimensions are NULL");
-    const cj_kernel_info *code = cji_kernel_code(k);
-    const uint32_t allowed = known(code->block_threads ? code->block_threads : k->dev->info.block_threads);
+    const cj_kernel_info code = cji_kernel_code(k);
+    const uint32_t allowed = known(code.block_threads ? code.block_threads : k->dev->info.block_threads);
     if (!most || most > allowed) most = allowed;
     st = cji_scope_begin_relaxed(k, k->dev, &scope, call);
     if (st != CJ_OK) return st;
@@ -168,7 +168,7 @@ cj_status cj_kernel_suggest_block(cj_kernel *k, uint32_t shared, uint32_t shared
         return cji_fail(k, CJ_EINVAL, call,
                         "%s: no block fits with %u bytes of dynamic shared memory and %u for each thread; the device "
                         "has %d beside the kernel's %d static ones",
-                        cji_short(k->name), shared, shared_thread, code->shared_dynamic, code->shared);
+                        cji_short(k->name), shared, shared_thread, code.shared_dynamic, code.shared);
     *dims = best;
     return CJ_OK;
 }

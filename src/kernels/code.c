@@ -163,6 +163,31 @@ void cjk_end(void *object, cjk_code *c, const char *const *names, size_t n, cj_k
     if (st != CJ_OK) cjk_failed(object);
 }
 
+/* -- Kernels that begin early -------------------------------------------------------------------------------------- */
+
+bool cjk_starts_early(cj_device *dev)
+{
+    cj_driver *driver = cj_device_driver(dev);
+    cj_device_info info;
+    cj_device_info_defaults(&info);
+    return strcmp(cj_driver_kind(driver), "sim") != 0 && cj_driver_version(driver) >= 12030 &&
+           cj_device_get_info(dev, &info) == CJ_OK && info.sm_major >= 9;
+}
+
+void cjk_start_early(cj_fn *f, const cjk_code *c)
+{
+    if (!c->early) return;
+    cj_comment(f, "The next kernel may begin; wait for those before");
+    cj_grid_launch_dependents(f);
+    cj_grid_wait(f);
+}
+
+cj_dims cjk_early_dims(const cjk_code *c, cj_dims dims)
+{
+    static const cj_launch_opts early = { .size = sizeof early, .programmatic = 1 };
+    return c->early ? cj_dims_opts(dims, &early) : dims;
+}
+
 /* -- Kernels of several modules at once ---------------------------------------------------------------------------- */
 
 /* Threads that write and compile: as many as the host has processors, within these. */

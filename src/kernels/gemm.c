@@ -210,6 +210,8 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
     for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = clusters ? g->multiprocessors >> i : 0;
     g->by_map = stores_by_map(g);
     g->replaces = cj_driver_symbol(cj_device_driver(dev), "cuTensorMapReplaceAddress") != NULL;
+    g->code.early = cjk_starts_early(dev);
+>>>>>>> 6ee25ca35e1ad645d06e4ef65acea52d37c41182
     size_t n = paths_of(x, g, &d, path, call);
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
     for (size_t i = 0; i < n && cache && cj_error_of(x)->status == CJ_OK; i++)
@@ -314,6 +316,7 @@ static cj_status add_maps(cj_stream *s, const cjk_gemm *g, const cjk_gemm_choice
             dims = cj_grid3((uint32_t)cjk_pieces(columns, v->columns) * choice->blocks,
                             (uint32_t)cjk_pieces(m, v->rows), (uint32_t)batches, v->threads, 1, 1);
         for (int i = 0; i < 3 && choice->blocks > 1; i++) dims.cluster[i] = i ? 1 : choice->blocks;
+        if (v->split) dims = cjk_early_dims(&g->code, dims);
     }
     l->dims = cj_dims_shared(dims, v->shared);
     return CJ_OK;

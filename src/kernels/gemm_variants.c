@@ -67,15 +67,16 @@ static uint32_t mma_side(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t bat
     return tiles * batches >= g->multiprocessors ? CJK_MMA_LARGE : CJK_MMA_SMALL;
 }
 
-/* Both tiles, unless the sizes rule one out.  More batches make more tiles, which are larger then. */
-static void add_mma(cjk_gemm *g)
+/* Both tiles, unless the sizes rule one out.  More batches make more tiles, which are larger then.  `only_any`: beside
+ * path wgmma, which takes the layouts that have a kernel of their own. */
+static void add_mma(cjk_gemm *g, bool only_any)
 {
     bool few = (g->o.m && g->o.m <= CJK_MMA_SMALL) || (g->o.n && g->o.n <= CJK_MMA_SMALL);
     bool many = g->o.m && g->o.n && mma_side(g, g->o.m, g->o.n, 1) == CJK_MMA_LARGE;
     uint32_t least = many ? CJK_MMA_LARGE : CJK_MMA_SMALL;
     for (uint32_t side = few ? CJK_MMA_SMALL : CJK_MMA_LARGE; side >= least; side /= 2) {
         cjk_gemm_variant v = { .path = CJ_GEMM_MMA, .rows = side, .columns = side };
-        for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT; a++)
+        for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT && !only_any; a++)
             for (cjk_next b = CJK_K_NEXT; b <= CJK_OUTER_NEXT; b++) {
                 if (!may_come(g, CJK_GEMM_A, a) || !may_come(g, CJK_GEMM_B, b)) continue;
                 v.next[CJK_GEMM_A] = a, v.next[CJK_GEMM_B] = b;
@@ -222,7 +223,7 @@ void cjk_gemm_list(cjk_gemm *g, int path)
     g->variants = 0;
     if (path == CJK_GEMM_FMA) add_fma(g);
     if (path == CJ_GEMM_WGMMA) add_wgmma(g);
-    if (path == CJ_GEMM_MMA || (path == CJ_GEMM_WGMMA && g->o.path == CJ_GEMM_AUTO)) add_mma(g);
+    if (path == CJ_GEMM_MMA || (path == CJ_GEMM_WGMMA && g->o.path == CJ_GEMM_AUTO)) add_mma(g, path != CJ_GEMM_MMA);
     else add_scalar(g);
 }
 

@@ -38,7 +38,7 @@ static uint32_t segment_bytes(const cjk_gemv_format *b) { return segment_columns
  * If warps copy all of their few rows of a constant matrix at once, a multiprocessor has room for one block more than
  * the launch gives it: up to half of the next launch's blocks copy their rows there, while this launch waits and ends.
  * On an H100 room for none of them is slower, and room for all of them too. */
-enum { FEW_ROUNDS = 2, FEW_BLOCKS = 2, MANY_BLOCKS = 3 };
+enum { FEW_ROUNDS = 2, FEW_BLOCKS = 2, MANY_BLOCKS = 3, MANY_BLOCKS_K = 4 /* of Q4_K, which computes more */ };
 
 /* Bytes of the vector in shared memory: units, or elements as CJ_F32. */
 static uint64_t vector_bytes(const cjk_gemv *g, uint64_t columns)
@@ -59,7 +59,8 @@ bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_b
     const bool many = a->rows / FEW_ROUNDS > (uint64_t)g->multiprocessors * FEW_BLOCKS * CJK_GEMV_WARPS * CJK_BULK_ROWS;
     shape->rows = many ? 1 : CJK_BULK_ROWS;
     const uint64_t stage = (uint64_t)CJK_GEMV_WARPS * shape->rows * segment_bytes(b);
-    uint64_t blocks = many ? MANY_BLOCKS : FEW_BLOCKS, room = g->shared / blocks - reserved;
+    uint64_t blocks = !many ? FEW_BLOCKS : g->o.format == CJ_GEMV_Q4_K ? MANY_BLOCKS_K : MANY_BLOCKS;
+    uint64_t room = g->shared / blocks - reserved;
     while (blocks > 1 && fixed + 2 * stage > room) blocks--, room = g->shared / blocks - reserved;
     if (room > g->block_shared) room = g->block_shared;
     if (fixed + stage > room) return false;

@@ -35,6 +35,7 @@ typedef struct cjk_code {
     cj_device *dev;
     cj_ptx *m;                 /* the kernels as text: cj_..._ptx prints it */
     cj_kernel *k[CJK_KERNELS];
+    bool early;                /* kernels with cjk_start_early may begin while the one before them still runs */
     struct cjk_cache *cache;   /* NULL: the caller's */
     cjk_slots slots;
     _Atomic(void *) captured;  /* memory of captured launches (workspace.c) */
@@ -132,6 +133,19 @@ bool cjk_option_at(cj_stream *s, bool option, cj_dptr at, size_t size, const cha
 /* Enqueues kernel `i` of the object. */
 cj_status cjk_launch(cj_stream *s, const cjk_code *c, unsigned i, const uint32_t grid[3], uint32_t threads,
                      const cj_arg *args, size_t count);
+
+/* -- Kernels that begin early (code.c) ----------------------------------------------------------------------------- */
+
+/* Whether kernels of the device may begin while the one before them on the stream still runs, captured ones too:
+ * programmatic dependent launch. */
+bool cjk_starts_early(cj_device *dev);
+
+/* If the object's kernels begin early: lets the next kernel begin, and waits until those before have ended.  It comes
+ * behind what needs no memory of the launch, and in front of the first access to it.  All threads execute it. */
+void cjk_start_early(cj_fn *f, const cjk_code *c);
+
+/* The dimensions of a launch of such a kernel. */
+cj_dims cjk_early_dims(const cjk_code *c, cj_dims dims);
 
 /* -- Values in kernels (values.c) ---------------------------------------------------------------------------------- */
 

@@ -43,6 +43,7 @@ static void norm_begin(cj_fn *f, const cjk_norm *n, const cjk_shape *s, cjk_norm
     cj_name(f, c->from, "x_row");
     cj_name(f, c->to, "out_row");
     cj_name(f, c->count, "count");
+    cjk_start_early(f, &n->code);
 }
 
 cj_val cjk_norm_walk(cj_fn *f, const cjk_norm_code *c, cj_val *v)
@@ -116,10 +117,11 @@ void cjk_norm_shapes(cjk_norm *n, bool clusters)
 {
     uint32_t vector = (uint32_t)(CJK_VECTOR_BYTES / least_bytes(n));
     bool half = cjk_size(n->out) == 2; /* else the elements may be held as CJ_F32 */
-    cjk_shape_need need = { n->o.columns, 1, 4, 512, clusters };
+    cjk_shape_need need = { n->o.columns, 1, 4, 512, clusters, false };
     n->plain = cjk_shape_of(&need);
     if (!n->o.columns || n->o.columns % vector) return;
     need.vector = vector;
+    need.wide = n->kind != CJK_NORM_SOFTMAX;
     if (n->kind == CJK_NORM_SOFTMAX && half) need.threads = 256; /* faster in clusters */
     need.held = half ? (uint32_t)cjk_size(n->in) : 4;
     n->vectors = cjk_shape_of(&need);
@@ -142,6 +144,7 @@ static void norm_make(void *x, cjk_norm *n, cjk_norm_kind kind, cj_device *dev, 
         return;
     }
     if (!cjk_begin(x, &n->code, dev, NULL, call)) return;
+    n->code.early = cjk_starts_early(dev);
     cjk_norm_shapes(n, has_clusters(dev));
     cjk_write_norm(n->code.m, name, n, &n->plain);
     if (n->vectors.columns) {
@@ -231,12 +234,11 @@ static cj_status norm_launch(cj_stream *s, const cjk_norm *n, const norm_args *a
     const cjk_shape *shape = vectors ? &n->vectors : &n->plain;
     if (rows > INT32_MAX / shape->blocks)
         return cjk_fail(s, CJ_EINVAL, call, "%llu rows are more than a grid has blocks", (unsigned long long)rows);
-    const uint32_t grid[3] = { (uint32_t)rows * shape->blocks, 1, 1 };
     const cj_arg args[] = { cj_arg_ptr(x.data),    cj_arg_i(x.stride),   cj_arg_i(x.step),      cj_arg_ptr(out.data),
                             cj_arg_i(out.stride),  cj_arg_i(out.step),   cj_arg_u(columns),     cj_arg_ptr(a->weight),
                             cj_arg_ptr(a->bias),   cj_arg_f32(n->eps) };
-    return cjk_launch(s, &n->code, vectors ? NORM_VECTORS : NORM_PLAIN, grid, shape->threads, args,
-                      sizeof args / sizeof *args);
+    const cj_dims dims = cjk_early_dims(&n->code, cj_grid((uint32_t)rows * shape->blocks, shape->threads));
+    return cj_launch_n(s, n->code.k[vectors ? NORM_VECTORS : NORM_PLAIN], &dims, args, sizeof args / sizeof *args);
 }
 
 cj_status cj_softmax_launch(cj_stream *s, cj_softmax *x, const cj_softmax_args *args)

@@ -4,7 +4,7 @@
 
 #include "kernels/row_values.h"
 
-enum { ROW_THREADS = 512, ROW_WORDS = 32, ROW_ALONE = 32768 };
+enum { ROW_THREADS = 512, ROW_WORDS = 32, ROW_ALONE = 32768, ROW_FEW_WORDS = 16 };
 
 static uint64_t upper_quotient(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
@@ -25,6 +25,10 @@ cjk_shape cjk_shape_of(const cjk_shape_need *need)
     uint64_t chunks = need->columns / need->vector, words = upper_quotient((uint64_t)need->vector * need->held, 4);
     uint64_t usual = need->vector > 1 ? 4 : 8, most = ROW_WORDS / words;
     if (!need->columns || need->columns > UINT32_MAX) return open;
+    /* Twice the threads and half the words: on an H100 faster than blocks of 512 threads, for norms. */
+    s.part = chunks, s.blocks = 1;
+    const bool wide = need->wide && usual * words <= ROW_FEW_WORDS && chunks > usual * ROW_THREADS;
+    if (wide && deal_chunks(&s, usual, usual, 2 * ROW_THREADS)) return s;
     /* A multiprocessor has room for 1024 threads: while one block waits for its row, another one stores. */
     for (uint32_t threads = need->threads; threads <= ROW_THREADS; threads *= 2)
         for (s.blocks = 1; s.blocks <= (need->clusters ? CJK_ROW_BLOCKS : 1); s.blocks *= 2) {

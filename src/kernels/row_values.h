@@ -28,6 +28,7 @@ typedef struct cjk_shape_need {
     uint32_t held;    /* bytes of an element in registers: 2 or 4 */
     uint32_t threads; /* of a block, 256 or 512: at most, if so few can hold the row */
     bool clusters;    /* the device has them */
+    bool wide;        /* a row that 512 threads hold with more registers may have a block of 1024 threads */
 } cjk_shape_need;
 
 /* The shape; that of open rows if the row fits no block or cluster. */

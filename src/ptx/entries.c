@@ -26,6 +26,14 @@ static bool entry_param(cji_entries *e, const cj_ptx *m, const cji_var *v, uint6
     return p->name != NULL;
 }
 
+static uint32_t entry_threads(const cj_fn *f)
+{
+    const uint32_t *n = f->bounds.maxntid[0] ? f->bounds.maxntid : f->bounds.reqntid;
+    uint64_t all = n[0];
+    for (int i = 1; i < 3 && all <= UINT32_MAX; i++) all *= n[i] ? n[i] : 1;
+    return all <= UINT32_MAX ? (uint32_t)all : UINT32_MAX;
+}
+
 static bool add_entry(cji_entries *e, const cj_ptx *m, const cj_fn *f, uint32_t use)
 {
     cji_entry_param *param = cji_arena_alloc(&e->arena, (f->nparam ? f->nparam : 1) * sizeof *param);
@@ -33,6 +41,7 @@ static bool add_entry(cji_entries *e, const cj_ptx *m, const cj_fn *f, uint32_t 
     uint64_t end = 0, at;
     if (!param) return false;
     *k = (cji_entry){ .name = entry_name(e, m, f->name), .param = param, .nparam = (uint32_t)f->nparam };
+    k->threads = entry_threads(f);
     cji_fn_mix(f, &k->instructions, &k->memory);
     if (use) k->dynamic_shared = entry_name(e, m, m->var[use - 1]->name);
     if (!k->name || (use && !k->dynamic_shared)) return false;

@@ -33,6 +33,7 @@ typedef struct cji_entry {
         dynamic_shared; /* a dynamic shared variable that an instruction of the kernel, or of a .func that it can reach, uses;
                                      NULL: there is none, or it is not known */
     uint32_t instructions, memory; /* of its body: cji_fn_mix */
+    uint32_t threads;              /* of a block at most, by .maxntid or .reqntid; 0: it has neither */
 } cji_entry;
 
 /* A .global or .const variable that the module defines. */

@@ -64,7 +64,7 @@ static unsigned char code_byte(uint64_t number, size_t i) { return (unsigned cha
 #define PTX_OF \
     ".version 7.0\n.target sm_70\n.address_size 64\n.extern .shared .align 4 .b8 room[];\n" \
     ".visible .entry first(.param .u64 .ptr .global .align 4 x, .param .f32 a)\n" \
-    "{\n .reg .u32 %%r;\n mov.u32 %%r, room;\n ret;\n}\n" \
+    ".maxntid 64, 2\n{\n .reg .u32 %%r;\n mov.u32 %%r, room;\n ret;\n}\n" \
     ".visible .entry second_%llu(.param .u32 n)\n{\n ret;\n}\n"
 
 cache_image cache_image_make(uint64_t number, size_t bytes)
@@ -93,7 +93,7 @@ static bool same_entries(const cji_entries *a, const cji_entries *b)
     for (size_t i = 0; i < a->n; i++) {
         const cji_entry *x = &a->entry[i], *y = &b->entry[i];
         if (strcmp(x->name, y->name) || x->nparam != y->nparam || x->instructions != y->instructions ||
-            x->memory != y->memory || !x->dynamic_shared != !y->dynamic_shared ||
+            x->memory != y->memory || x->threads != y->threads || !x->dynamic_shared != !y->dynamic_shared ||
             (x->dynamic_shared && strcmp(x->dynamic_shared, y->dynamic_shared)))
             return false;
         for (uint32_t k = 0; k < x->nparam; k++) {

@@ -54,12 +54,14 @@ static size_t count_of(const char *text, const char *part)
     return n;
 }
 
-/* Four wgmma of the first stage and four of the others; with promote four, or as many into each of two sets.  Nothing
- * that costs a fence of the device at each stage. */
+/* Four wgmma of a stage; with promote and two sets of products those of the first stage, and of each set.  Nothing that
+ * costs a fence of the device at each stage. */
 static void has_shape(const char *text, const cjk_gemm *g, const cjk_gemm_variant *v, const char *name)
 {
-    size_t wgmmas = !g->o.promote ? 8 : v->columns > 128 ? 4 : 12;
+    size_t wgmmas = g->o.promote && v->columns <= 128 ? 12 : 4;
     tap_is_uint(count_of(text, "wgmma.mma_async"), wgmmas, "%s: %zu wgmma", name, wgmmas);
+    const char *wait = strstr(text, "griddepcontrol.wait"), *copy = strstr(text, "cp.async.bulk.tensor");
+    tap_ok(v->split ? wait && copy && wait < copy : !wait, "%s: waits, if split, in front of its copies", name);
     tap_ok(!strstr(text, ".release.cluster.shared::cluster") && !strstr(text, "membar"), "%s: no expensive fence",
            name);
 }
@@ -86,6 +88,7 @@ static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn
     g->multiprocessors = 132;
     for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = 132 >> i;
     g->by_map = !fused;
+    g->code.early = true;
     if (cjk_gemm_types_fail(g)) tap_bail("%s: no types of tensor cores", kinds[kind].name);
     cjk_gemm_list(g, path);
     for (uint32_t i = 0; i < g->variants; i++) {

@@ -21,7 +21,7 @@ static char names[MOST_NAMES][64];
 static unsigned name_count, encoded, replaced, launched;
 static struct launch {
     const char *name;
-    unsigned grid[3], block, shared;
+    unsigned grid[3], block, shared, early;
     size_t n;
     unsigned char values[VALUES * 8];
 } seen;
@@ -92,6 +92,23 @@ static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz
     return CUDA_SUCCESS;
 }
 
+/* Kernels by tensor maps begin early, so they are launched with an attribute. */
+static CUresult noted_launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+    CUresult r = noted_launch(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
+                              c->sharedMemBytes, c->hStream, params, extra);
+    for (unsigned i = 0; i < c->numAttrs; i++)
+        seen.early |= c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                      c->attrs[i].value.programmaticStreamSerializationAllowed == 1;
+    return r;
+}
+
+static CUresult quick_launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+    (void)c, (void)f, (void)params, (void)extra;
+    return CUDA_SUCCESS;
+}
+
 static CUresult quick_current(CUcontext *ctx) { return *ctx = (CUcontext)(void *)stub_handle, CUDA_SUCCESS; }
 
 static void *noted_symbol(void *user, const char *symbol)
@@ -101,6 +118,7 @@ static void *noted_symbol(void *user, const char *symbol)
     if (!strcmp(symbol, "cuTensorMapReplaceAddress"))
         return lacks_replace ? NULL : (void *)(uintptr_t)noted_replace;
     if (!strcmp(symbol, "cuLaunchKernel")) return (void *)(uintptr_t)(user ? quick_launch : noted_launch);
+    if (!strcmp(symbol, "cuLaunchKernelEx")) return (void *)(uintptr_t)(user ? quick_launch_ex : noted_launch_ex);
     if (!strcmp(symbol, "cuCtxGetCurrent")) return (void *)(uintptr_t)quick_current;
     return stub_symbol(user, symbol);
 }

@@ -70,7 +70,8 @@ static bool loads_come_first(const char *text, unsigned loads)
 static void write_text(const row_text *t, cjk_norm_kind kind, bool wide)
 {
     cjk_norm n = { .kind = kind, .in = t->in, .out = t->out, .param = wide ? CJ_F32 : t->in, .eps = 1e-5f,
-                   .weight = kind != CJK_NORM_SOFTMAX, .bias = kind == CJK_NORM_LAYER, .o.columns = t->columns };
+                   .weight = kind != CJK_NORM_SOFTMAX, .bias = kind == CJK_NORM_LAYER, .o.columns = t->columns,
+                   .code.early = t->clusters };
     char name[100];
     cjk_norm_shapes(&n, t->clusters);
     snprintf(name, sizeof name, "%s of %llu columns of %s to %s%s, %s clusters",
@@ -90,6 +91,8 @@ static void write_text(const row_text *t, cjk_norm_kind kind, bool wide)
         bool clustered = strstr(text, "barrier.cluster") && strstr(text, "st.async");
         tap_ok(clustered == (s->blocks > 1) && !strstr(text, "arrive.release") && !strstr(text, "fence.acq"),
                "%s: blocks exchange sums without a fence", name);
+        const char *wait = strstr(text, "griddepcontrol.wait"), *access = strstr(text, "ld.global");
+        tap_ok(n.code.early ? wait && access && wait < access : !wait, "%s: waits, if early, in front of its loads", name);
         if (s->columns) tap_ok(loads_come_first(text, s->chunks), "%s: the row is loaded first", name);
         assemble_row(text, name);
         cj_ptx_free(m);

@@ -144,11 +144,36 @@ static void check_params(void)
     tap_ok(!cji_entries_find(NULL, "k"), "nothing is known without a list");
 }
 
+static void check_threads(void)
+{
+    static const struct { const char *bound; uint32_t threads; } cases[] = {
+        { "", 0 },
+        { ".maxntid 96", 96 },
+        { ".maxntid 32, 4", 128 },
+        { ".reqntid 8, 4, 2", 64 },
+        { ".maxnreg 32", 0 },
+        { ".maxntid 256 .minnctapersm 2", 256 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        snprintf(text, sizeof text, HEAD ".visible .entry k() %s { ret; }\n", cases[i].bound);
+        cj_ptx *m = cj_parse(text, strlen(text), "test");
+        cji_entries *e[2] = { cji_entries_read(text, strlen(text)), cji_entries_of(m) };
+        for (int k = 0; k < 2; k++) {
+            tap_is_int(cji_entries_find(e[k], "k")->threads, cases[i].threads, "threads of a block: \"%s\", %s",
+                       cases[i].bound, k ? "module" : "heads");
+            cji_entries_release(e[k]);
+        }
+        cj_ptx_free(m);
+    }
+}
+
 int main(void)
 {
     tap_plan(0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_uses(&rows[i]);
     check_params();
+    check_threads();
     cj_op_find("none");
     cj_error before = *cj_error_last();
     cji_entries_release(cji_entries_read("nonsense", 8));

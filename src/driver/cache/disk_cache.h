@@ -31,7 +31,7 @@
 #include "ptx/entries.h"
 
 /* Of entries' files, and of what keys are made from: raised with each change of either. */
-enum { CJI_DISK_FORMAT = 3 };
+enum { CJI_DISK_FORMAT = 4 };
 
 /* ---- The folder -------------------------------------------------------------------------------------------------- */
 
@@ -128,6 +128,8 @@ cji_disk_ready *cji_disk_prepare(void);
 void cji_disk_unprepare(cji_disk_ready *ready); /* may be NULL */
 /* Whether the folder is the one that the environment names, is there, and may be used. */
 bool cji_disk_is_ready(const cji_disk_ready *ready);
+/* The same, with the process's effective user, so that no one asks the system again. */
+bool cji_disk_ready_of(const cji_disk_ready *ready, uint32_t *owner);
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,8 @@
  *
  * The table is numbers of 32 bits and then the names, each with its NUL; a name's number is its place among the names.
  *   how many kernels, whether the list is whole, how many parameters all of them have, how many variables
- *   a kernel: its name, its parameters, the dynamic shared variable's name plus 1 (0: none), instructions, memory
+ *   a kernel: its name, its parameters, the dynamic shared variable's name plus 1 (0: none), instructions, memory,
+ *   threads
  *   a parameter: its name, offset, bytes, type and, 256 times, whether it is a pointer
  *   a variable: its name, the lower and upper half of its bytes, type and, 256 times, whether it is opaque
  */
@@ -12,7 +13,7 @@
 #include "base/first.h"
 #include "driver/cache/disk_cache.h"
 
-enum { TABLE_HEAD = 4, TABLE_KERNEL = 5, TABLE_PARAM = 4, TABLE_VAR = 4 };
+enum { TABLE_HEAD = 4, TABLE_KERNEL = 6, TABLE_PARAM = 4, TABLE_VAR = 4 };
 static const char disk_magic[8] = { 'c', 'u', 'j', 'i', 't', '\n', 26, '\n' };
 
 static CJI_FIRST cji_hash128 checksum_of(const cji_disk_head *head, const void *rest, size_t bytes)
@@ -46,6 +47,7 @@ static void put_kernel(table_writer *w, const cji_entry *e)
     put_number(w, e->dynamic_shared ? put_entry_name(w, e->dynamic_shared) + 1 : 0);
     put_number(w, e->instructions);
     put_number(w, e->memory);
+    put_number(w, e->threads);
 }
 
 static void put_entry_var(table_writer *w, const cji_entry_var *v)
@@ -159,7 +161,8 @@ static void get_kernels(table_reader *r, cji_entries *e, cji_entry_param *param,
                                    .nparam = n,
                                    .dynamic_shared = dynamic ? get_name(r, dynamic - 1) : NULL,
                                    .instructions = get_number(r, at + 3),
-                                   .memory = get_number(r, at + 4) };
+                                   .memory = get_number(r, at + 4),
+                                   .threads = get_number(r, at + 5) };
         used += n;
     }
     for (uint32_t i = 0; i < params; i++, at += TABLE_PARAM) {

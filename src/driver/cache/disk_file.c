@@ -104,12 +104,12 @@ static unsigned char *room_for(cji_disk_ready *ready, size_t rest, size_t *bytes
     return cji_alloc(rest);
 }
 
-static cji_disk_result read_entry(int fd, const struct stat *s, cji_hash128 key, cji_disk_ready *ready,
+static cji_disk_result read_entry(int fd, const struct stat *s, uint32_t owner, cji_hash128 key, cji_disk_ready *ready,
                                   cji_disk_found *found)
 {
     cji_disk_head head;
     size_t bytes;
-    if (!S_ISREG(s->st_mode) || s->st_uid != geteuid() || s->st_size <= (off_t)sizeof head ||
+    if (!S_ISREG(s->st_mode) || s->st_uid != owner || s->st_size <= (off_t)sizeof head ||
         (uint64_t)s->st_size > CJI_DISK_LIMIT)
         return CJI_DISK_BAD;
     const size_t rest = (size_t)s->st_size - sizeof head;
@@ -138,8 +138,8 @@ static void note_use(int fd, const struct stat *s)
     if (age >= CJI_DISK_HOUR || age < -CJI_DISK_HOUR) (void)!futimens(fd, times);
 }
 
-/* The file `path`, from the folder `at` on. */
-static CJI_FIRST cji_disk_result read_from(int at, const char *path, cji_hash128 key, bool remove,
+/* The file `path`, from the folder `at` on; `owner` is the process's effective user. */
+static CJI_FIRST cji_disk_result read_from(int at, const char *path, uint32_t owner, cji_hash128 key, bool remove,
                                            cji_disk_ready *ready, cji_disk_found *found)
 {
     /* Neither a link to elsewhere nor a pipe that never answers. */
@@ -149,7 +149,7 @@ static CJI_FIRST cji_disk_result read_from(int at, const char *path, cji_hash128
     if (fd >= 0) {
         struct stat s;
         if (fstat(fd, &s) == 0) {
-            result = read_entry(fd, &s, key, ready, found);
+            result = read_entry(fd, &s, owner, key, ready, found);
             if (result == CJI_DISK_HIT && remove) note_use(fd, &s);
         }
         int error = errno;
@@ -165,7 +165,7 @@ cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bo
     char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
     cji_disk_name(name, key);
     path_in(path, folder, name);
-    return read_from(AT_FDCWD, path, key, remove, NULL, found);
+    return read_from(AT_FDCWD, path, geteuid(), key, remove, NULL, found);
 }
 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
@@ -248,11 +248,11 @@ static int hold_cancel(void)
 
 static void allow_cancel(int before) { pthread_setcancelstate(before, &before); }
 
-static cji_disk_result read_ready(cji_disk_ready *ready, cji_hash128 key, cji_disk_found *found)
+static cji_disk_result read_ready(cji_disk_ready *ready, uint32_t owner, cji_hash128 key, cji_disk_found *found)
 {
     char name[CJI_DISK_NAME];
     cji_disk_name(name, key);
-    return read_from(ready->fd, name, key, true, ready, found);
+    return read_from(ready->fd, name, owner, key, true, ready, found);
 }
 
 static void tell_failure(cji_disk_result result, const cji_disk_folder *folder)
@@ -273,9 +273,10 @@ static cji_disk_result read_found(cji_hash128 key, cji_disk_found *found)
 CJI_FIRST bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_found *found)
 {
     cji_disk_result result = CJI_DISK_MISS;
+    uint32_t owner;
     int before = hold_cancel();
-    if (ready && cji_disk_is_ready(ready)) {
-        result = read_ready(ready, key, found);
+    if (ready && cji_disk_ready_of(ready, &owner)) {
+        result = read_ready(ready, owner, key, found);
         tell_failure(result, &ready->folder);
     }
     if (result == CJI_DISK_MISS) result = read_found(key, found);

@@ -51,11 +51,14 @@ cji_disk_ready *cji_disk_prepare(void)
     return r;
 }
 
-static bool still_there(const cji_disk_ready *r)
+/* *owner: the process's effective user, whose folder it is. */
+static bool still_there(const cji_disk_ready *r, uint32_t *owner)
 {
-    struct stat s;
-    return fstat(r->fd, &s) == 0 && (uint64_t)s.st_dev == r->device && (uint64_t)s.st_ino == r->inode &&
-           s.st_nlink && !cji_disk_folder_wrong(&s);
+    struct stat s = { .st_uid = 0 };
+    const bool there = fstat(r->fd, &s) == 0 && (uint64_t)s.st_dev == r->device && (uint64_t)s.st_ino == r->inode &&
+                       s.st_nlink && !cji_disk_folder_wrong(&s);
+    *owner = s.st_uid;
+    return there;
 }
 
 void cji_disk_unprepare(cji_disk_ready *r)
@@ -69,8 +72,14 @@ void cji_disk_unprepare(cji_disk_ready *r)
     cji_free(r, sizeof *r);
 }
 
-CJI_FIRST bool cji_disk_is_ready(const cji_disk_ready *r)
+CJI_FIRST bool cji_disk_ready_of(const cji_disk_ready *r, uint32_t *owner)
 {
     cji_disk_folder now;
-    return cji_disk_folder_find(&now, NULL) && strcmp(now.path, r->folder.path) == 0 && still_there(r);
+    return cji_disk_folder_find(&now, NULL) && strcmp(now.path, r->folder.path) == 0 && still_there(r, owner);
+}
+
+bool cji_disk_is_ready(const cji_disk_ready *r)
+{
+    uint32_t owner;
+    return cji_disk_ready_of(r, &owner);
 }

@@ -115,6 +115,6 @@ void cji_request_free(cji_request *q);
 
 /* kernel_stages.c: launches of `k` use the code of `faster` from now on, unless it would allow smaller blocks.  False:
  * it cannot be made ready, which is recorded in the thread. */
-bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *call);
+bool cji_kernel_use_faster(cj_kernel *k, cj_kernel *faster, const char *call);
 
 #endif

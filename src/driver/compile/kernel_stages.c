@@ -5,24 +5,25 @@
 #include "base/log.h"
 #include "driver/compile/compile.h"
 
-static void switch_code(cj_kernel *k, const cj_kernel *faster)
+static void switch_code(cj_kernel *k, const cj_kernel *faster, const cj_kernel_info *code)
 {
     k->faster = cji_obj_retain(faster->mod);
-    k->faster_info = faster->info;
-    k->faster_info.shared_dynamic = k->info.shared_dynamic;
+    k->faster_info = *code;
     k->fn = faster->fn;
     atomic_store(&k->has_faster, true); /* who sees its limits launches it */
 }
 
-bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *call)
+bool cji_kernel_use_faster(cj_kernel *k, cj_kernel *faster, const char *call)
 {
     cj_device *dev = k->dev;
     cji_scope scope;
     const int32_t most = dev->info.block_shared_most ? dev->info.block_shared_most : dev->info.block_shared;
-    if (faster->info.block_threads < k->info.block_threads || faster->info.shared > k->info.shared) {
+    const cj_kernel_info first = cji_kernel_code(k);
+    cj_kernel_info code = cji_kernel_code(faster);
+    if (code.block_threads < first.block_threads || code.shared > first.shared) {
         cji_log(CJ_LOG_WARNING, "%s: the optimised code of %s allows blocks of %d threads, the first code %d; launches "
                 "go on with the first: give the kernel cj_fn_max_threads", call, cji_short(k->name),
-                faster->info.block_threads, k->info.block_threads);
+                code.block_threads, first.block_threads);
         return true;
     }
     /* Launches look at the limit of dynamic shared memory that the first function got; this one takes all there is. */
@@ -30,9 +31,10 @@ bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *ca
     if (cji_queue_scope(&dev->queue, &scope)) {
         cji_lock(&dev->attributes_lock, CJI_LOCK_ATTRIBUTES); /* none is set before the switch and not behind it */
         r = dev->api.cuFuncSetAttribute(faster->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        most - faster->info.shared);
+                                        most - code.shared);
         if (r == CUDA_SUCCESS) r = cji_kernel_attributes_copy(k, faster->fn);
-        if (r == CUDA_SUCCESS) switch_code(k, faster);
+        code.shared_dynamic = first.shared_dynamic;
+        if (r == CUDA_SUCCESS) switch_code(k, faster, &code);
         cji_unlock(&dev->attributes_lock, CJI_LOCK_ATTRIBUTES);
     }
     cji_scope_leave(&scope);
