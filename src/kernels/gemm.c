@@ -211,7 +211,6 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
     g->by_map = stores_by_map(g);
     g->replaces = cj_driver_symbol(cj_device_driver(dev), "cuTensorMapReplaceAddress") != NULL;
     g->code.early = cjk_starts_early(dev);
->>>>>>> 6ee25ca35e1ad645d06e4ef65acea52d37c41182
     size_t n = paths_of(x, g, &d, path, call);
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
     for (size_t i = 0; i < n && cache && cj_error_of(x)->status == CJ_OK; i++)
