@@ -31,6 +31,13 @@ static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz
     return CUDA_SUCCESS;
 }
 
+static CUresult quick_launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+    (void)f, (void)params, (void)extra;
+    launched += c->gridDimX;
+    return CUDA_SUCCESS;
+}
+
 static CUresult quick_record(CUevent e, CUstream s) { return (void)e, (void)s, recorded++, CUDA_SUCCESS; }
 
 static CUresult quick_replace(CUtensorMap *map, void *address)
@@ -44,6 +51,7 @@ static void *quick_symbol(void *user, const char *symbol)
     if (!strcmp(symbol, "cuCtxGetCurrent")) return (void *)(uintptr_t)quick_current;
     if (!strcmp(symbol, "cuEventRecord")) return (void *)(uintptr_t)quick_record;
     if (!strcmp(symbol, "cuLaunchKernel")) return (void *)(uintptr_t)quick_launch;
+    if (!strcmp(symbol, "cuLaunchKernelEx")) return (void *)(uintptr_t)quick_launch_ex;
     if (!strcmp(symbol, "cuTensorMapReplaceAddress")) return (void *)(uintptr_t)quick_replace;
     return stub_symbol(user, symbol);
 }

@@ -400,18 +400,17 @@ static inline uint64_t cji_dims_word(const cj_dims *d, size_t at)
     return word;
 }
 
-/* Whether they are grid, block and dynamic shared memory only, which cuLaunchKernel takes. */
+/* Whether they are grid, block and dynamic shared memory only, and perhaps options. */
 CJI_QUICKLY bool cji_dims_are_plain(const cj_dims *d)
 {
     return !(cji_dims_word(d, offsetof(cj_dims, cluster)) | d->cluster[2] |
-             cji_dims_word(d, offsetof(cj_dims, cooperative)) | cji_dims_word(d, offsetof(cj_dims, reserved[1])) |
-             (uintptr_t)d->opts);
+             cji_dims_word(d, offsetof(cj_dims, cooperative)) | cji_dims_word(d, offsetof(cj_dims, reserved[1])));
 }
 
-/* Notes dimensions that cji_dims_check() accepted, if they are plain; whether these are the noted ones.  Any
- * thread. */
+/* Notes dimensions that cji_dims_check() accepted, if they are plain; whether these are the noted ones.  Options are
+ * neither noted nor compared.  Any thread. */
 void cji_dims_note(cj_kernel *k, const cj_dims *dims);
-CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d)
+CJI_QUICKLY bool cji_shape_known(const cj_kernel *k, const cj_dims *d)
 {
     const cji_dims_seen *seen = &k->seen;
     const uint64_t turn = atomic_load_explicit(&seen->turn, memory_order_acquire);
@@ -423,6 +422,14 @@ CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d)
            atomic_load_explicit(&seen->shared, memory_order_acquire) == d->shared && cji_dims_are_plain(d) &&
            atomic_load_explicit(&seen->turn, memory_order_relaxed) == turn;
 }
+
+/* The same, and there are no options. */
+CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d) { return !d->opts && cji_shape_known(k, d); }
+
+/* Whether the options of `dims`, which has some, ask for a programmatic launch and nothing else, and the device has
+ * these; such a launch of a known shape (launch_attributes.c).  The driver's result. */
+bool cji_launch_is_programmatic(const cj_kernel *k, const cj_dims *d);
+CUresult cji_launch_programmatic(const cji_cu *cu, CUfunction fn, CUstream stream, const cj_dims *d, void **args);
 
 /* The attributes of `dims`, which has some: CJ_EINVAL, CJ_ENOTSUP naming what has them (launch_attributes.c). */
 cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);

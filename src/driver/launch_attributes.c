@@ -4,8 +4,8 @@
 #include "base/opts.h"
 #include "driver/driver.h"
 
-/* Options that ask for a programmatic launch and nothing else, which libraries of kernels repeat: they have a quick way.
- * Others may be equal but for their padding, and go the long one. */
+/* Options that ask for a programmatic launch and nothing else, which libraries of kernels repeat: they have a quick
+ * way.  Others may be equal but for their padding, and go the long one. */
 static bool is_only_programmatic(const cj_launch_opts *o)
 {
     static const cj_launch_opts only = { .size = sizeof only, .programmatic = 1 };
@@ -79,11 +79,16 @@ static cj_status check_values(void *into, const cj_kernel *k, const cj_dims *d, 
     return CJ_OK;
 }
 
+bool cji_launch_is_programmatic(const cj_kernel *k, const cj_dims *d)
+{
+    enum { DRIVER = 11080, SM = 9 }; /* as launch_attributes.def has them */
+    return is_only_programmatic(d->opts) && k->dev->drv->version >= DRIVER && k->dev->info.sm_major >= SM;
+}
+
 cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *d, const char *call)
 {
-    enum { DRIVER = 11080, SM = 9 }; /* of programmatic launches, as launch_attributes.def has them */
     cj_launch_opts known;
-    if (is_only_programmatic(d->opts) && k->dev->drv->version >= DRIVER && k->dev->info.sm_major >= SM) return CJ_OK;
+    if (cji_launch_is_programmatic(k, d)) return CJ_OK;
     cj_dims with = *d;
     cj_launch_defaults(&known);
     if (!cji_opts_take(&known, sizeof known, d->opts, into, call, "cj_launch")) return CJ_EINVAL;
@@ -191,4 +196,14 @@ CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *d, CUlaunchAttr
                              .hStream = stream,
                              .attrs = attr,
                              .numAttrs = n };
+}
+
+CUresult cji_launch_programmatic(const cji_cu *cu, CUfunction fn, CUstream stream, const cj_dims *d, void **args)
+{
+    CUlaunchAttribute attr = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION };
+    attr.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig c = { .gridDimX = d->grid[0], .gridDimY = d->grid[1], .gridDimZ = d->grid[2],
+                               .blockDimX = d->block[0], .blockDimY = d->block[1], .blockDimZ = d->block[2],
+                               .sharedMemBytes = d->shared, .hStream = stream, .attrs = &attr, .numAttrs = 1 };
+    return cu->cuLaunchKernelEx(&c, fn, args, NULL);
 }

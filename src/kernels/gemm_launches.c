@@ -54,12 +54,10 @@ static bool is_like_launch(const struct cjk_launch *l, const cj_gemm_args *args,
                   : o->alpha == args->alpha && o->beta == args->beta;
 }
 
-/* Copies what is used of it. */
+/* Copies what is used of it, and all of the maps: that is one piece. */
 static inline void copy_ready(cjk_gemm_ready *to, const cjk_gemm_ready *from)
 {
-    enum { REST = offsetof(cjk_gemm_ready, count) };
-    memcpy(to->map, from->map, from->maps * sizeof *from->map);
-    memcpy(&to->count, &from->count, offsetof(cjk_gemm_ready, arg) - REST + from->count * sizeof *from->arg);
+    memcpy(to, from, offsetof(cjk_gemm_ready, arg) + from->count * sizeof *from->arg);
 }
 
 static bool has_memory_of(const struct cjk_launch *l, const cj_gemm_args *args)

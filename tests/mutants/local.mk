@@ -179,6 +179,7 @@ mutants += %D%/quick_launch_in_a_capture.patch
 mutants += %D%/quick_launch_takes_large_numbers.patch
 mutants += %D%/quick_launch_takes_strange_kinds.patch
 mutants += %D%/quick_raw_launch_takes_a_missing_argument.patch
+mutants += %D%/quick_raw_launch_takes_any_options.patch
 mutants += %D%/random_schedule_takes_the_first.patch
 mutants += %D%/record_is_not_repeated.patch
 mutants += %D%/record_hashes_what_changes.patch

@@ -162,6 +162,43 @@ static void check_shared(void)
     cj_prepared_free(p);
 }
 
+/* Options of a launch in the driver's form: a programmatic one of known dimensions goes the quick way, by the call that
+ * takes options; what the options ask for beside that is looked at each time. */
+static void check_options(void)
+{
+    cj_launch_opts early, wrong;
+    float a = 2;
+    uint32_t n = 1;
+    void *args[] = { &d, &d, &a, &n };
+    cj_launch_defaults(&early);
+    early.programmatic = 1;
+    wrong = early;
+    wrong.window_ratio = 2;
+    const cj_dims plain = cj_grid(3, 32), with = cj_dims_opts(plain, &early), bad = cj_dims_opts(plain, &wrong);
+    const cj_dims other = cj_dims_opts(cj_grid(1, 4096), &early);
+    for (int i = 0; i < 6; i++) {
+        const bool extended = i % 3 != 0;
+        watch_forget();
+        const uint64_t before = launched();
+        tap_is_int(cj_launch_raw(b.s, k, extended ? &with : &plain, args), CJ_OK, "raw launch %d: %s", i,
+                   cj_error_of(b.s)->message);
+        tap_ok(watch_calls(CJI_CU_ID_cuLaunchKernel) == !extended &&
+                   watch_calls(CJI_CU_ID_cuLaunchKernelEx) == extended && launched() == before + 1,
+               "by the call that takes its dimensions, and counted");
+    }
+    for (int tries = 0; tries < 2; tries++) watch_fail(CJI_CU_ID_cuLaunchKernelEx, 0, CUDA_ERROR_INVALID_VALUE);
+    tap_is_int(cj_launch_raw(b.s, k, &with, args), CJ_EDRIVER, "one that the driver rejects");
+    tap_has_str(cj_error_of(b.s)->message, "cuLaunchKernelEx", "... the driver's call is named");
+    watch_fail_none();
+    settle();
+    tap_is_int(cj_launch_raw(b.s, k, &bad, args), CJ_EINVAL, "wrong options with known dimensions");
+    settle();
+    tap_is_int(cj_launch_raw(b.s, k, &other, args), CJ_EINVAL, "other dimensions that are too large");
+    settle();
+    tap_is_int(cj_launch(b.s, k, bad, d, d, 2.0f, 1u), CJ_EINVAL, "wrong options where the same dimensions were noted");
+    settle();
+}
+
 static void check_prepared(void)
 {
     const cj_dims plain = cj_grid(1, 32);
@@ -207,6 +244,7 @@ int main(void)
     check_raw();
     check_states();
     check_shared();
+    check_options();
     check_prepared();
     check_threads();
     cj_free(b.dev, d);

@@ -138,6 +138,14 @@ CJI_QUICKLY CUresult launch_quickly(cj_stream *s, const cj_kernel *k, const cj_d
                                  d->block[0], d->block[1], d->block[2], d->shared, s->raw, ptr, NULL);
 }
 
+/* The same for a programmatic launch, which kernels of libraries are. */
+CJI_QUICKLY CUresult launch_early(cj_stream *s, const cj_kernel *k, const cj_dims *d, void **ptr)
+{
+    cji_count_launch(s);
+    const CUfunction fn = atomic_load_explicit(&k->fn, memory_order_acquire);
+    return cji_launch_programmatic(s->cu, fn, s->raw, d, ptr);
+}
+
 CJI_QUICKLY cj_status launch_quick_end(cj_stream *s, const cj_kernel *k)
 {
     cji_recent_note(s->slot, k);
@@ -149,7 +157,7 @@ static CJI_COLD cj_status launch_quick_failed(cj_stream *s, cj_kernel *k, const 
                                               const char *call)
 {
     const ready_launch l = { k, dims, ptr, NULL, 0 };
-    const cj_status st = launch_in_context(s, &l, true, r, call, "cuLaunchKernel");
+    const cj_status st = launch_in_context(s, &l, true, r, call, dims->opts ? "cuLaunchKernelEx" : "cuLaunchKernel");
     if (st != CJ_OK) cji_uncount_launch(s);
     return launch_end(s, k, st);
 }
@@ -275,7 +283,8 @@ cj_status cj_launch_name_n(cj_stream *s, cj_module *mod, const char *name, const
 /* What cj_launch_raw finds too. */
 CJI_QUICKLY bool launch_takes_raw(const cj_kernel *k, const cj_dims *dims, void **args)
 {
-    if (!dims || !args || !cji_dims_known(k, dims) || !launch_has_room(k, dims->shared)) return false;
+    if (!dims || !args || !cji_shape_known(k, dims) || !launch_has_room(k, dims->shared)) return false;
+    if (dims->opts && !cji_launch_is_programmatic(k, dims)) return false;
     for (int i = 0; i < k->nparam; i++)
         if (!args[i]) return false;
     return true;
@@ -304,7 +313,7 @@ LAUNCH_ALIGNED cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims
 {
     if (cji_is_live(s, CJI_TAG_STREAM) && cji_is_plain(k, CJI_TAG_KERNEL) && launch_is_quick(s, k) &&
         launch_takes_raw(k, dims, args)) {
-        const CUresult r = launch_quickly(s, k, dims, args);
+        const CUresult r = dims->opts ? launch_early(s, k, dims, args) : launch_quickly(s, k, dims, args);
         return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, args, r, raw_call);
     }
     return launch_any_raw(s, k, dims, args);
