@@ -7,6 +7,7 @@ enum { KERNEL_ALIGN = 4096, IN_A_GRAPH = 8, VECTORS_IN_A_GRAPH = 64 };
 
 #define ROWS(name, kind, type, columns) { name, kind, type, (UINT64_C(1) << 26) / (columns), columns, .k = 0 }
 #define PRODUCT(name, type, m, n, k) { name, KERNEL_GEMM, type, m, n, k, .promote = 0 }
+#define PRODUCT_OF_ROWS(name, type, n) { name, KERNEL_GEMM, type, n, n, n, .b_rows = true }
 #define ELEMENTS(name, type, elements_of, promoted, n) \
     { name, KERNEL_GEMM, type, n, n, n, .elements = elements_of, .promote = promoted }
 #define VECTOR(name, type, rows, columns, format) { name, KERNEL_GEMV, type, rows, columns, 0, format, .promote = 0 }
@@ -48,6 +49,8 @@ const kernel_case kernel_cases[] = {
     PRODUCT("gemm.f16.8192", CJ_F16, 8192, 8192, 8192),
     PRODUCT("gemm.f32.4096", CJ_F32, 4096, 4096, 4096),
     PRODUCT("gemm.f32.8192", CJ_F32, 8192, 8192, 8192),
+    PRODUCT_OF_ROWS("gemm.f32_rows.4096", CJ_F32, 4096),
+    PRODUCT_OF_ROWS("gemm.f32_rows.8192", CJ_F32, 8192),
     ELEMENTS("gemm.tf32.4096", CJ_F32, CJ_GEMM_ELEMENTS_TF32, 0, 4096),
     ELEMENTS("gemm.tf32.8192", CJ_F32, CJ_GEMM_ELEMENTS_TF32, 0, 8192),
     ELEMENTS("gemm.e4m3.4096", CJ_U8, CJ_GEMM_ELEMENTS_E4M3, 0, 4096),
@@ -234,12 +237,13 @@ static cj_dptr part_of(cj_dptr whole, uint64_t bytes, uint64_t all, uint64_t tur
     return cj_offset(whole, (int64_t)(turn % (all / bytes ? all / bytes : 1) * bytes));
 }
 
-/* B is stored by columns, as the weights of a layer are. */
+/* B is stored by columns, as the weights of a layer are, unless the case says otherwise. */
 static cj_status launch_product(const kernel_run *run, cj_stream *s, cj_dptr in, cj_dptr out)
 {
     const kernel_case *c = &run->shape;
+    const cj_dptr b = cj_offset(in, (int64_t)aligned(c->m * c->k * size_of(c->type)));
     const cj_gemm_args args = {
-        .a = { .data = in }, .b = { cj_offset(in, (int64_t)aligned(c->m * c->k * size_of(c->type))), 1, (int64_t)c->k },
+        .a = { .data = in }, .b = c->b_rows ? (cj_rows){ b, (int64_t)c->n, 1 } : (cj_rows){ b, 1, (int64_t)c->k },
         .out = { .data = out }, .m = c->m, .n = c->n, .k = c->k
     };
     return cj_gemm_launch(s, run->of.gemm, &args);

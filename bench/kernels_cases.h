@@ -21,6 +21,7 @@ typedef struct kernel_case {
     const char *beside;  /* the case of the same run that the ratio is to; NULL: the peer, or the copy */
     bool lse;            /* of attention: the log-sum-exp too */
     uint32_t kv_heads;   /* of attention, 0: as many as query heads */
+    bool b_rows;         /* of a product: B is stored by rows, else by columns */
 } kernel_case;
 
 extern const kernel_case kernel_cases[];

@@ -14,8 +14,8 @@ def of_rows(torch, make, rows, columns, dtype):
     return [lambda x=x: make(x) for x in parts]
 
 
-def of_product(torch, m, n, k, dtype):
-    """Products with B stored by columns."""
+def of_product(torch, m, n, k, dtype, by_rows=False):
+    """Products with B stored by columns, or by rows."""
     multiply = torch._int_mm if dtype == torch.int8 else torch.mm
 
     def random(rows, columns):
@@ -24,7 +24,7 @@ def of_product(torch, m, n, k, dtype):
         return torch.randn(rows, columns, device="cuda").to(dtype)
 
     size = (m + n) * k * torch.empty(0, dtype=dtype).element_size()
-    pairs = [(random(m, k), random(n, k).t()) for _ in range(max(1, -(-PARTS // size)))]
+    pairs = [(random(m, k), random(k, n) if by_rows else random(n, k).t()) for _ in range(max(1, -(-PARTS // size)))]
     return [lambda a=a, b=b: multiply(a, b) for a, b in pairs]
 
 
@@ -91,7 +91,7 @@ def case(torch, name):
             return of_e4m3(torch, m, words[1].endswith("promoted"))
         if words[1] == "tf32":
             return of_tf32(torch, of_product(torch, m, n, k, torch.float32))
-        return of_product(torch, m, n, k, types[words[1]])
+        return of_product(torch, m, n, k, types[words[1].split("_")[0]], words[1].endswith("_rows"))
     if words[0] == "attention":
         tokens, dim = words[2].rstrip("c").split("x")
         return of_attention(torch, int(tokens), int(dim), words[2].endswith("c"), types[words[1]])

@@ -117,6 +117,7 @@ static void attention_produce(cj_fn *f, const wgmma_code *c)
     cj_ring queries, keys, values;
     cjk_part p;
     cj_comment(f, "The rings of queries, keys and values; the tiles of the block");
+    for (int i = 0; i < 3; i++) cj_tma_prefetch(f, c->map[i]);
     cj_ring_begin(f, c->q_ring, QUERY_STAGES, &queries);
     cj_ring_begin(f, c->k_ring, c->s.stages, &keys);
     cj_ring_begin(f, c->v_ring, c->s.stages, &values);
@@ -357,7 +358,7 @@ static void wgmma_begin(cj_fn *f, wgmma_code *c)
     c->scores = (cj_wgmma_shape){ .n = CJK_WGMMA_KEYS, .a = type, .b = type, .d = CJ_MMA_F32 };
     c->values = (cj_wgmma_shape){ .n = c->s.chunks * CJK_WGMMA_CHUNK, .a = type, .b = type, .d = CJ_MMA_F32,
                                   .b_mn = 1 };
-    cj_comment(f, "Shared memory; thread 0 fetches the tensor maps and makes the mbarriers of the rings");
+    cj_comment(f, "Shared memory; thread 0 makes the mbarriers of the rings");
     cj_val memory = cj_shared_dynamic(f, "tile_memory", CJ_B32, 16);
     cj_val begin = cj_add(f, cj_cvt(f, CJ_U32, cj_addr(f, memory)), SWIZZLE_ALIGN - 1);
     c->q = cj_and(f, begin, cj_imm_bits(f, CJ_U32, ~(uint32_t)(SWIZZLE_ALIGN - 1)));
@@ -368,7 +369,6 @@ static void wgmma_begin(cj_fn *f, wgmma_code *c)
     c->k_ring = cj_add(f, c->q_ring, MBARRIER_PAIR * QUERY_STAGES);
     c->v_ring = cj_add(f, c->k_ring, MBARRIER_PAIR * c->s.stages);
     cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
-        for (int i = 0; i < 3; i++) cj_tma_prefetch(f, c->map[i]);
         cj_ring_init(f, c->q_ring, QUERY_STAGES, 1, warps);
         cj_ring_init(f, c->k_ring, c->s.stages, 1, warps);
         cj_ring_init(f, c->v_ring, c->s.stages, 1, warps);

@@ -253,7 +253,7 @@ static void enter_step(cj_fn *f, const fma_operand *o, cj_val bytes)
         return;
     }
     cj_val place = cj_xor(f, cj_and(f, cj_shl(f, bytes, 1), (QUAD - 1) << 5), o->swizzle);
-    cj_assign(f, o->at, cj_add(f, cj_mad(f, bytes, UNIT_ROWS, o->stage), place));
+    cj_assign(f, o->at, cj_add(f, o->stage, cj_xor(f, cj_mul(f, bytes, UNIT_ROWS), place)));
 }
 
 /* Loads k number `k` of the step. */
@@ -320,66 +320,44 @@ static void enter(cj_fn *f, const fma_kernel *k, const fma_consumer *c, cj_val s
     enter_stage(f, &c->b, stage);
 }
 
-/* Goes on by STEP_K in the stage. */
-static void next_step(cj_fn *f, const fma_consumer *c)
+/* Goes on by STEP_K, perhaps to the next stage; leaves the loop behind the last one. */
+static void next_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
     cj_assign(f, c->at, cj_add(f, c->at, STEP_K * 4));
+    cj_if(f, cj_eq(f, c->at, K_BYTES));
+        cj_assign(f, c->at, cj_imm(f, 0));
+        cj_assign(f, c->left, cj_sub(f, c->left, 1));
+        cj_assign(f, c->before, c->ring.index);
+        cj_ring_next(f, &c->ring);
+        cj_break_if(f, cj_eq(f, c->left, 0));
+        enter(f, k, c, c->ring.index);
+    cj_end(f);
     enter_step(f, &c->a, c->at);
     enter_step(f, &c->b, c->at);
 }
 
-/* Goes on to the first k of the stage that comes next in the ring. */
-static void first_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
-{
-    enter(f, k, c, c->ring.index);
-    cj_assign(f, c->at, cj_imm(f, 0));
-    enter_step(f, &c->a, c->at);
-    enter_step(f, &c->b, c->at);
-}
-
-/* Leaves the loop over stages behind the last one, else goes on to the next one. */
-static void next_stage(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
-{
-    cj_assign(f, c->left, cj_sub(f, c->left, 1));
-    cj_assign(f, c->before, c->ring.index);
-    cj_ring_next(f, &c->ring);
-    cj_break_if(f, cj_eq(f, c->left, 0));
-    first_step(f, k, c);
-}
-
-/* The products of STEP_K k, of which the first one is loaded.  It loads the k behind them too: of this stage, or if
- * these are its `last` ones of the next. */
-static void multiply_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c, bool last)
-{
-    for (uint32_t i = 0; i < STEP_K; i++) {
-        uint32_t next = (i + 1) % STEP_K;
-        if (!next && last) next_stage(f, k, c);
-        else if (!next) next_step(f, c);
-        load_k(f, &c->a, next, next % 2);
-        load_k(f, &c->b, next, next % 2);
-        multiply_k(f, c, i % 2);
-    }
-}
-
-/* The sums of a tile.  The last step of a stage is apart: a warp that looks for the end of the stage in each step does
- * not issue a multiply-add in each cycle. */
+/* The sums of a tile: STEP_K k in each round of the loop. */
 static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
     cj_comment(f, "Add up the products of a tile");
     for (uint32_t r = 0; r < k->down; r++) cj_assign_all(f, c->sums[r], cj_imm(f, 0.0f));
     cj_assign(f, c->left, k->rounds);
-    first_step(f, k, c);
+    cj_assign(f, c->at, cj_imm(f, 0));
+    enter(f, k, c, c->ring.index);
+    enter_step(f, &c->a, c->at);
+    enter_step(f, &c->b, c->at);
     load_k(f, &c->a, 0, 0);
     load_k(f, &c->b, 0, 0);
     cj_loop(f);
-        cj_comment(f, "A stage, but for its last k");
-        cj_loop(f);
-            multiply_step(f, k, c, false);
-            cj_break_if(f, cj_eq(f, c->at, K_BYTES - STEP_K * 4));
-        cj_end(f);
-        cj_comment(f, "Its last k");
-        multiply_step(f, k, c, true);
-        cj_ring_release_if(f, c->releases, &c->ring, c->before);
+        for (uint32_t i = 0; i < STEP_K; i++) {
+            uint32_t next = (i + 1) % STEP_K;
+            if (!next) next_step(f, k, c);
+            load_k(f, &c->a, next, next % 2);
+            load_k(f, &c->b, next, next % 2);
+            multiply_k(f, c, i % 2);
+        }
+        cj_val entered = cj_eq(f, c->at, 0);
+        cj_ring_release_if(f, cj_and(f, entered, c->releases), &c->ring, c->before);
     cj_end(f);
     multiply_k(f, c, (STEP_K - 1) % 2);
     cj_ring_release_if(f, c->releases, &c->ring, c->before);

@@ -92,7 +92,8 @@ static void write_text(const row_text *t, cjk_norm_kind kind, bool wide)
         tap_ok(clustered == (s->blocks > 1) && !strstr(text, "arrive.release") && !strstr(text, "fence.acq"),
                "%s: blocks exchange sums without a fence", name);
         const char *wait = strstr(text, "griddepcontrol.wait"), *access = strstr(text, "ld.global");
-        tap_ok(n.code.early ? wait && access && wait < access : !wait, "%s: waits, if early, in front of its loads", name);
+        const bool right = n.code.early ? wait && access && wait < access : !wait;
+        tap_ok(right, "%s: waits, if early, in front of its loads", name);
         if (s->columns) tap_ok(loads_come_first(text, s->chunks), "%s: the row is loaded first", name);
         assemble_row(text, name);
         cj_ptx_free(m);
