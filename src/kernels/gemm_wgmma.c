@@ -2,7 +2,8 @@
  *
  * Split variants are for few rows or few tiles: the blocks of a cluster share a tile of 64 rows and 64 or 128 columns.
  * Each takes a part of k, then they add up their sums (gemm_split.c).  The warpgroups have half of the columns each.
- * They take little time, so they begin early.  Persistent blocks do not: on an H100 that gained nothing.
+ * They take little time, so they begin early, and B comes into the L2 cache meanwhile.  Persistent blocks do not: on an
+ * H100 that gained nothing.
  *
  * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  Of the three warpgroups of a block the first one
  * produces: one thread copies tiles of A and B by tensor maps into a ring of stages.  The other two consume, each 64 of
@@ -69,19 +70,21 @@ static wgmma_tile tile_at(cj_fn *f, const wgmma_kernel *k, cj_val number)
     return (wgmma_tile){ cj_mul(f, row, k->v->rows), cj_mul(f, column, k->v->columns), batch };
 }
 
-/* The block's tiles: a loop over them; of a split variant the one of its cluster, whose blocks are neighbours in x. */
+/* Of a split variant the tile of the block's cluster, whose blocks are neighbours in x. */
+static wgmma_tile tile_of_cluster(cj_fn *f, const wgmma_kernel *k)
+{
+    cj_val column = cj_mul(f, cj_shr(f, cj_block_id(f, CJ_X), k->shift), k->v->columns);
+    cj_val row = cj_mul(f, cj_block_id(f, CJ_Y), k->v->rows);
+    return (wgmma_tile){ row, column, cj_let(f, CJ_U32, cj_block_id(f, CJ_Z)) };
+}
+
+/* The block's tiles: a loop over them, or the one of its cluster. */
 static wgmma_tile tiles_begin(cj_fn *f, const wgmma_kernel *k)
 {
-    cj_val block = cj_block_id(f, CJ_X);
     wgmma_tile t;
     cj_comment(f, k->v->split ? "The tile of the block's cluster" : "The block's tiles, one after the other");
-    if (k->v->split) {
-        cj_val column = cj_mul(f, cj_shr(f, block, k->shift), k->v->columns);
-        cj_val row = cj_mul(f, cj_block_id(f, CJ_Y), k->v->rows);
-        t = (wgmma_tile){ row, column, cj_let(f, CJ_U32, cj_block_id(f, CJ_Z)) };
-    } else {
-        t = tile_at(f, k, cj_for(f, block, k->tiles, cj_grid_size(f, CJ_X)));
-    }
+    if (k->v->split) t = tile_of_cluster(f, k);
+    else t = tile_at(f, k, cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X)));
     cj_name(f, t.row, "tile_row");
     cj_name(f, t.column, "tile_column");
     cj_name(f, t.batch, "batch");
@@ -123,6 +126,31 @@ static void produce_operand(cj_fn *f, const wgmma_kernel *k, int which, cj_val f
     }
 }
 
+/* Where the k of a round begin. */
+static cj_val along_of(cj_fn *f, const wgmma_kernel *k, cj_val round)
+{
+    return cj_mul(f, k->v->split ? cj_add(f, cj_shl(f, round, k->shift), k->rank) : round, k->in_stage);
+}
+
+/* Of a split variant that begins early: thread 0 has the tiles of B that fill the ring brought into the L2 cache, while
+ * the kernel before still runs.  That reads nothing: should that kernel write B, its writes go to the same lines. */
+static void prefetch_b(cj_fn *f, const wgmma_kernel *k)
+{
+    static const char prefetch[] = "cp.async.bulk.prefetch.tensor.3d.L2.global.tile";
+    const bool by_k = k->v->next[CJK_GEMM_B] == CJK_K_NEXT;
+    cj_comment(f, "Bring the first stages of B into the L2 cache");
+    cj_if(f, cj_eq(f, k->thread, 0));
+        wgmma_tile t = tile_of_cluster(f, k);
+        cj_val round = cj_for(f, 0, cj_min(f, k->rounds, k->stages), 1), along = along_of(f, k, round);
+            for (uint32_t b = 0; b < (by_k ? 1 : k->v->columns / BOX); b++) {
+                cj_val outer = cj_add(f, t.column, b * BOX);
+                cj_val at = coordinates(f, k, CJK_GEMM_B, by_k ? along : outer, by_k ? outer : along, t.batch);
+                cj_ins(f, prefetch, cj_texmem(f, k->b_map, (cj_val){ 0 }, at));
+            }
+        cj_end(f);
+    cj_end(f);
+}
+
 static void produce(cj_fn *f, const wgmma_kernel *k)
 {
     cj_ring ring;
@@ -132,8 +160,7 @@ static void produce(cj_fn *f, const wgmma_kernel *k)
         wgmma_tile t = tiles_begin(f, k);
             cj_val round = cj_for(f, 0, k->rounds, 1);
                 cj_comment(f, "Copy 128 bytes of k of A and of B to the next stage, once it is empty");
-                cj_val at = k->v->split ? cj_add(f, cj_shl(f, round, k->shift), k->rank) : round;
-                cj_val along = cj_mul(f, at, k->in_stage);
+                cj_val along = along_of(f, k, round);
                 cj_ring_wait_empty(f, &ring);
                 cj_val full = cj_ring_full(f, &ring);
                 cj_val a = cj_ring_stage(f, &ring, k->shared, cj_imm(f, k->a_bytes));
@@ -474,6 +501,7 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
+    if (v->split && g->code.early) prefetch_b(f, &k);
     if (v->split) cjk_start_early(f, &g->code);
     /* One set of accumulators fits in what each thread begins with.  Registers are moved for two only, since the
      * driver's linker, which compiles many kernels at once, compiles none in which they are. */

@@ -60,7 +60,7 @@ static void has_shape(const char *text, const cjk_gemm *g, const cjk_gemm_varian
 {
     size_t wgmmas = g->o.promote && v->columns <= 128 ? 12 : 4;
     tap_is_uint(count_of(text, "wgmma.mma_async"), wgmmas, "%s: %zu wgmma", name, wgmmas);
-    const char *wait = strstr(text, "griddepcontrol.wait"), *copy = strstr(text, "cp.async.bulk.tensor");
+    const char *wait = strstr(text, "griddepcontrol.wait"), *copy = strstr(text, "cp.async.bulk.tensor.");
     tap_ok(v->split ? wait && copy && wait < copy : !wait, "%s: waits, if split, in front of its copies", name);
     tap_ok(!strstr(text, ".release.cluster.shared::cluster") && !strstr(text, "membar"), "%s: no expensive fence",
            name);
