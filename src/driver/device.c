@@ -106,6 +106,7 @@ void cji_device_open_new(cj_device *dev, cj_driver *drv, const char *call)
     cji_release_queue_init(&dev->queue, &dev->api, dev->ctx);
     pthread_mutex_init(&dev->modules_lock, NULL);
     pthread_mutex_init(&dev->attributes_lock, NULL);
+    pthread_mutex_init(&dev->turns.lock, NULL);
     pthread_cond_init(&dev->modules_cond, NULL);
     cji_image_cache_prepare(dev);
     dev->next = drv->devices;
@@ -212,6 +213,7 @@ void cji_device_drop(cj_device *dev)
     cji_text_free(&dev->spare);
     pthread_mutex_destroy(&dev->modules_lock);
     pthread_mutex_destroy(&dev->attributes_lock);
+    pthread_mutex_destroy(&dev->turns.lock);
     pthread_cond_destroy(&dev->modules_cond);
     cji_obj_delete(dev, sizeof *dev);
     cji_driver_drop(drv);

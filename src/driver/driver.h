@@ -73,6 +73,13 @@ struct cj_driver {
 
 /* ---- Device ------------------------------------------------------------------------------------------------------ */
 
+/* Images that threads load at once (load_turns.c). */
+typedef struct cji_turns {
+    pthread_mutex_t lock;
+    struct cji_turn *first, *last; /* that wait */
+    bool busy;                     /* a thread loads all that are there */
+} cji_turns;
+
 struct cj_device {
     cji_obj obj;
     cj_driver *drv;
@@ -103,6 +110,7 @@ struct cj_device {
     pthread_mutex_t modules_lock;      /* guards modules and their state */
     pthread_cond_t modules_cond;
     cj_module *modules;                /* those made from builders */
+    cji_turns turns;                   /* of loads */
     pthread_mutex_t attributes_lock;   /* held while an attribute of a kernel is set */
     struct cji_memo *images;           /* those that were compiled or read lately (image_cache.c); NULL: none yet */
     struct cji_disk_ready *ready;      /* for what it reads of the kernel cache (image_cache.c); NULL: nothing */
@@ -234,6 +242,17 @@ struct cj_image {
 
 enum { CJI_MODULE_LOADING = 1, CJI_MODULE_READY, CJI_MODULE_BROKEN };
 
+/* A function that is looked for right behind the load of its module: what the driver said. */
+typedef struct cji_wanted { const char *name; CUfunction fn; CUresult result; bool asked; } cji_wanted;
+
+/* cuModuleLoadData in the device's context; then, unless `wanted` is NULL, cuModuleGetFunction, and the code of the
+ * function is loaded.  *mod is NULL unless the result is CUDA_SUCCESS.  No cancellation, no lock. */
+CUresult cji_load_in_turn(cj_device *dev, CUmodule *mod, const void *image, cji_wanted *wanted);
+
+/* Loads the code of a function now, not at its first launch, which that could block.  Drivers before 12.4 load it when
+ * they are queried for one of its attributes.  In a scope; no lock is held. */
+void cji_code_load(const cj_device *dev, CUfunction fn);
+
 struct cj_module {
     cji_obj obj;
     cj_device *dev;
@@ -263,7 +282,8 @@ cj_status cji_module_var_typed(void *into, cj_module *mod, const char *name, cj_
                                cj_dptr *address, size_t *bytes, const char *call);
 
 /* cj_module_load on behalf of `call`. */
-cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call);
+cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, cji_wanted *wanted,
+                           const char *call);
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 

@@ -51,35 +51,28 @@ static bool params_from_driver(cj_kernel *k)
     return true;
 }
 
-/* Loads the code of k->fn now, not at the first launch, which that could block.  Drivers before 12.4 load it when they
- * are queried for one of its attributes.  No lock is held. */
-static CJI_FIRST void load_code(const cj_kernel *k)
-{
-    int threads;
-    if (!k->dev->drv->missing[CJI_CU_ID_cuFuncLoad]) k->dev->api.cuFuncLoad(k->fn);
-    else k->dev->api.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->fn);
-}
-
-/* Of k->fn, in a scope.  What its code takes is queried now where each launch would need it. */
+/* Of k->fn, whose code is loaded, in a scope.  What its code takes is queried now where each launch would need it. */
 static CJI_FIRST bool read_kernel(cj_kernel *k, const char *name)
 {
     const cji_entry *e = cji_entries_find(k->mod->entries, name);
-    load_code(k);
     if (e) k->threads_sure = cji_kernel_threads_sure(&k->dev->info, e->threads);
     if (!k->threads_sure) cji_kernel_read_code(k);
     return e ? params_from_entry(k, e) : params_from_driver(k);
 }
 
-static CJI_FIRST cj_status find_function(cj_kernel *k, const char *name, const char *call)
+/* `wanted`: what was found with the load of the module; NULL: nothing. */
+static CJI_FIRST cj_status find_function(cj_kernel *k, const char *name, const cji_wanted *wanted, const char *call)
 {
     const cji_cu *cu = &k->dev->api;
     cji_scope scope;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     bool ok = true;
     if (cji_queue_scope(&k->dev->queue, &scope)) {
-        CUfunction fn = NULL;
-        r = cu->cuModuleGetFunction(&fn, k->mod->raw, name);
+        const bool found = wanted && wanted->asked;
+        CUfunction fn = found ? wanted->fn : NULL;
+        r = found ? wanted->result : cu->cuModuleGetFunction(&fn, k->mod->raw, name);
         k->fn = k->first = fn;
+        if (r == CUDA_SUCCESS && !found) cji_code_load(k->dev, fn);
         if (r == CUDA_SUCCESS) ok = read_kernel(k, name);
     }
     cji_scope_leave(&scope);
@@ -94,7 +87,8 @@ static CJI_FIRST cj_status find_function(cj_kernel *k, const char *name, const c
 
 /* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
-static CJI_FIRST cj_kernel *make_kernel(cj_module *mod, const char *name, bool kept, const char *call)
+static CJI_FIRST cj_kernel *make_kernel(cj_module *mod, const char *name, bool kept, const cji_wanted *wanted,
+                                        const char *call)
 {
     CJI_NO_CANCEL;
     cj_kernel *k = cji_obj_new(sizeof *k, CJI_TAG_KERNEL, 0, call);
@@ -111,8 +105,8 @@ static CJI_FIRST cj_kernel *make_kernel(cj_module *mod, const char *name, bool k
         k->kept = kept;
         k->dev = mod->dev;
         k->name = cji_strdup(name);
-        status =
-            k->name ? find_function(k, name, call) : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name");
+        status = k->name ? find_function(k, name, wanted, call)
+                         : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name");
     }
     if (status == CJ_OK) cji_params_prepare(k);
     else cji_obj_set_failed(k);
@@ -121,12 +115,12 @@ static CJI_FIRST cj_kernel *make_kernel(cj_module *mod, const char *name, bool k
 
 cj_kernel *cj_module_kernel(cj_module *mod, const char *name)
 {
-    return make_kernel(mod, name, false, "cj_module_kernel");
+    return make_kernel(mod, name, false, NULL, "cj_module_kernel");
 }
 
 cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *call)
 {
-    return make_kernel(mod, name, true, call);
+    return make_kernel(mod, name, true, NULL, call);
 }
 
 CJI_FIRST cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts)
@@ -135,8 +129,9 @@ CJI_FIRST cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name,
     cji_scope scope = { .cu = NULL };
     /* One scope for both; those inside find it. */
     if (cji_is_live(dev, CJI_TAG_DEVICE)) cji_queue_scope(&dev->queue, &scope);
-    cj_module *mod = cji_module_load(dev, m, opts, call);
-    cj_kernel *k = make_kernel(mod, name, false, call);
+    cji_wanted wanted = { .name = name };
+    cj_module *mod = cji_module_load(dev, m, opts, name ? &wanted : NULL, call);
+    cj_kernel *k = make_kernel(mod, name, false, &wanted, call);
     cji_scope_leave(&scope);
     cj_module_free(mod);
     return k;
@@ -156,6 +151,7 @@ static cj_status read_wrapped(cj_kernel *k, const char *call)
     if (drv->cu.cuFuncGetModule(&raw, k->fn) == CUDA_SUCCESS) k->mod->raw = raw; /* CUDA 11.0 */
     if (drv->cu.cuFuncGetName(&name, k->fn) != CUDA_SUCCESS || !name) name = ""; /* CUDA 12.3 */
     k->name = cji_strdup(name);
+    if (k->name) cji_code_load(k->dev, k->fn);
     if (k->name && read_kernel(k, name)) return CJ_OK;
     return cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name and parameters");
 }

@@ -33,6 +33,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/launch_attributes.def \
 	%D%/launch_reasons.c \
 	%D%/occupancy.c \
+	%D%/load_turns.c \
 	%D%/module.c \
 	%D%/module_var_typed.c \
 	%D%/open.c \

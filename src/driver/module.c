@@ -22,17 +22,13 @@ static CJI_FIRST cj_module *new_module(cj_device *dev, const char *call, cj_stat
 /* -- Loading ------------------------------------------------------------------------------------------------------- */
 
 /* By cuModuleLoadData; once more when memory is short and releases wait. */
-static cj_status load_data(cj_module *mod, const void *data, const char *call)
+static cj_status load_data(cj_module *mod, const void *data, cji_wanted *wanted, const char *call)
 {
     cj_device *dev = mod->dev;
-    cji_scope scope;
     cji_deferred_poll(&dev->queue, 4);
     for (int tries = 0;; tries++) {
-        CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-        if (cji_queue_scope(&dev->queue, &scope)) r = dev->api.cuModuleLoadData(&mod->raw, data);
-        cji_scope_leave(&scope);
+        const CUresult r = cji_load_in_turn(dev, &mod->raw, data, wanted);
         if (r == CUDA_SUCCESS) return CJ_OK;
-        mod->raw = NULL;
         if (r != CUDA_ERROR_OUT_OF_MEMORY || tries || !atomic_load(&dev->queue.waiting))
             return cji_cu_fail_as(mod, dev, r, CJ_OK, "cuModuleLoadData", call,
                                   "%s: the image cannot be loaded on device %d (%s)", call, dev->ordinal, dev->sm);
@@ -74,12 +70,13 @@ static cj_status load_text(cj_module *mod, cji_jit_source from, const char *call
 }
 
 /* Takes log and entries over from an image and loads it.  `m`: the builder that it was made from, or NULL. */
-static CJI_FIRST cj_status load_image(cj_module *mod, const cj_image *img, cj_ptx *m, const char *call)
+static CJI_FIRST cj_status load_image(cj_module *mod, const cj_image *img, cj_ptx *m, cji_wanted *wanted,
+                                      const char *call)
 {
     cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
     mod->entries = cji_entries_retain(img->entries);
     if (mod->log.failed) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the module's log");
-    if (!img->text) return load_data(mod, img->data, call);
+    if (!img->text) return load_data(mod, img->data, wanted, call);
     mod->compile = img->compile;
     return load_text(mod, (cji_jit_source){ .m = m, .flags = cji_print_flags(&img->compile), .text = img->data }, call);
 }
@@ -93,14 +90,14 @@ static void module_discard(cj_module *mod)
     cji_obj_delete(mod, sizeof *mod);
 }
 
-static cj_status compile_and_load(cj_module *mod, cj_ptx *m, const char *call)
+static cj_status compile_and_load(cj_module *mod, cj_ptx *m, cji_wanted *wanted, const char *call)
 {
     cj_image *img = cji_obj_new(sizeof *img, CJI_TAG_IMAGE, 0, call);
     if (cji_obj_failed(img)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for an image");
     img->dev = cji_obj_retain(mod->dev);
     cj_status status = cji_image_compile(img, m, &mod->compile, call);
     if (status == CJ_OK) {
-        status = load_image(mod, img, m, call);
+        status = load_image(mod, img, m, wanted, call);
     } else {
         cji_fail_from(mod, img, call);
         cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
@@ -157,7 +154,8 @@ static cj_module *other_options(cj_module *mine, cj_module *there, const char *d
     return mine;
 }
 
-CJI_FIRST cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call)
+CJI_FIRST cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, cji_wanted *wanted,
+                                     const char *call)
 {
     CJI_NO_CANCEL;
     cj_status status;
@@ -174,7 +172,7 @@ CJI_FIRST cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile
         return same;
     }
     cji_first_fetch();
-    status = compile_and_load(mod, m, call);
+    status = compile_and_load(mod, m, wanted, call);
     if (status == CJ_OK) mod->source = cji_obj_retain(m);
     pthread_mutex_lock(&dev->modules_lock);
     mod->state = status == CJ_OK ? CJI_MODULE_READY : CJI_MODULE_BROKEN;
@@ -190,7 +188,7 @@ CJI_FIRST cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile
 
 cj_module *cj_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts)
 {
-    return cji_module_load(dev, m, opts, "cj_module_load");
+    return cji_module_load(dev, m, opts, NULL, "cj_module_load");
 }
 
 cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
@@ -201,7 +199,7 @@ cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
     cj_module *mod = new_module(dev, call, &status);
     if (cji_obj_failed(mod)) return mod;
     if (status == CJ_OK) status = cji_check_arg(mod, img, CJI_TAG_IMAGE, call, "the image");
-    if (status == CJ_OK) status = load_image(mod, img, NULL, call);
+    if (status == CJ_OK) status = load_image(mod, img, NULL, NULL, call);
     if (status != CJ_OK) cji_obj_set_failed(mod);
     return mod;
 }

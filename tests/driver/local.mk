@@ -3,7 +3,7 @@ text_tests += %D%/dims_remembered %D%/arguments %D%/compiling %D%/device_failure
 
 text_tests += %D%/tensor_maps
 device_tests += %D%/tensor_copies %D%/tile_copies %D%/wide_grids
-text_tests += %D%/newer_instructions %D%/linker_failures %D%/targets_of_devices %D%/shared_limits %D%/faster_code %D%/launch_needs %D%/code_queries
+text_tests += %D%/loads_in_turn %D%/newer_instructions %D%/linker_failures %D%/targets_of_devices %D%/shared_limits %D%/faster_code %D%/launch_needs %D%/code_queries
 EXTRA_DIST += %D%/link_samples.h
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
 tests_libtest_a_SOURCES += %D%/record_parts.c %D%/record_parts.h

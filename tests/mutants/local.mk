@@ -96,6 +96,7 @@ mutants += %D%/free_does_not_wait.patch
 mutants += %D%/freed_handle_opens.patch
 mutants += %D%/future_entries_stay.patch
 mutants += %D%/early_kernels_do_not_wait.patch
+mutants += %D%/loads_take_no_turns.patch
 mutants += %D%/gemm_fma_loses_the_last_column.patch
 mutants += %D%/gemm_fma_units_share_a_place.patch
 mutants += %D%/gemm_large_reads_a_row_more.patch
