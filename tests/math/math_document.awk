@@ -6,7 +6,7 @@
 #   error FUNCTION TYPE FORM UNIT GREATEST LIMIT VALUES [INTERVAL, or NOT_NEAREST]     by the tests on the CPU device:
 #                                      ulp, or abs and rel in units of 2^-24 and 2^-53; LIMIT is what CUDA states, or -
 #   gpu ...                            a line of tests/oracle/math_errors.txt
-#   speed ...                          a line of tests/oracle/math_speed.txt, which is what bench/math prints on an H100
+#   speed ...                          a line of tests/oracle/math_speed.txt, which is what bench/math prints on a GPU
 #   own FUNCTION TYPE PTX SASS PATH    a line of own_counts.txt
 #   cuda FUNCTION TYPE OPERANDS PTX SASS [sides]    a line of cuda_counts.txt
 #   form FUNCTION_TYPE                 a function of the module
@@ -64,6 +64,7 @@ function figure(x) { return x < 1000 ? sprintf("%.3g", x) : sprintf("%d", x) }
 
 function speed_fact(    part, key)
 {
+    if ($2 == "device") gpu_name = $4
     if (split($2, part, ".") != 4) return
     speed_seen = 1
     key = part[1] SUBSEP part[2] SUBSEP "accurate"
@@ -132,7 +133,7 @@ function columns_text()
 {
     if (gpu_seen) fold("Behind the arguments: the one with the greatest error.")
     if (speed_seen)
-        fold("Last, 10^9 results a second on an H100 for arguments of the ordinary range, beside CUDA's function in the " \
+        fold("Last, 10^9 results a second on an " gpu_name " for arguments of the ordinary range, beside CUDA's function in the " \
              "same run, and the least ratio of the two over all distributions of bench/math.")
     if (!gpu_seen && !speed_seen) fold("Nothing in these tables is of a GPU yet.")
 }
