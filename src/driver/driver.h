@@ -77,7 +77,8 @@ struct cj_driver {
 typedef struct cji_turns {
     pthread_mutex_t lock;
     struct cji_turn *first, *last; /* that wait */
-    bool busy;                     /* a thread loads all that are there */
+    bool busy;                     /* `loader` loads all that are there */
+    pthread_t loader;
 } cji_turns;
 
 struct cj_device {

@@ -50,6 +50,7 @@ static void wait_for(cji_turns *turns, cji_turn *t)
 static CJI_FIRST void load_all(cj_device *dev, cji_turns *turns, const cji_turn *mine)
 {
     turns->busy = true;
+    turns->loader = pthread_self();
     for (cji_turn *t; (t = turns->first);) {
         turns->first = t->next;
         if (!t->next) turns->last = NULL;
@@ -62,21 +63,30 @@ static CJI_FIRST void load_all(cj_device *dev, cji_turns *turns, const cji_turn 
     turns->busy = false;
 }
 
+/* A layer over the driver may load something while this thread loads. */
+static CJI_FIRST bool loads_already(const cji_turns *turns)
+{
+    return turns->busy && pthread_equal(turns->loader, pthread_self());
+}
+
 CJI_FIRST CUresult cji_load_in_turn(cj_device *dev, CUmodule *mod, const void *image, cji_wanted *wanted)
 {
     cji_turns *turns = &dev->turns;
     cji_turn mine = { .image = image, .wanted = wanted };
-    if (dev->drv->complaint) {
-        load_now(dev, &mine);
-    } else {
+    bool alone = dev->drv->complaint != NULL;
+    if (!alone) {
         pthread_mutex_lock(&turns->lock);
-        if (turns->last) turns->last->next = &mine;
-        else turns->first = &mine;
-        turns->last = &mine;
-        if (turns->busy) wait_for(turns, &mine);
-        else load_all(dev, turns, &mine);
+        alone = loads_already(turns);
+        if (!alone) {
+            if (turns->last) turns->last->next = &mine;
+            else turns->first = &mine;
+            turns->last = &mine;
+            if (turns->busy) wait_for(turns, &mine);
+            else load_all(dev, turns, &mine);
+        }
         pthread_mutex_unlock(&turns->lock);
     }
+    if (alone) load_now(dev, &mine);
     *mod = mine.loaded == CUDA_SUCCESS ? mine.mod : NULL;
     return mine.loaded;
 }

@@ -147,7 +147,11 @@ cj_status cj_ptx_status(cj_ptx *m)
 
 cj_ptx *cj_fn_module(cj_fn *f) { return cji_check(f, CJI_TAG_FN, "cj_fn_module") == CJ_OK ? f->m : NULL; }
 
-void cji_ptx_freeze(cj_ptx *m) { m->frozen = CJI_FROZEN_LOADED; }
+/* Threads may share a module that is frozen: it is not written then. */
+void cji_ptx_freeze(cj_ptx *m)
+{
+    if (m->frozen != CJI_FROZEN_LOADED) m->frozen = CJI_FROZEN_LOADED;
+}
 
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 

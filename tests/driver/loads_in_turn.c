@@ -1,5 +1,6 @@
 /* Kernels that many threads load at once, over a driver of stubs: the driver loads one image at a time, each kernel has
- * the function of its own module, and an image that is wrong fails for its own caller alone. */
+ * the function of its own module, and an image that is wrong fails for its own caller alone.  A layer over the driver
+ * may load a module of its own inside of a load. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -116,6 +117,42 @@ static bool each_has_its_own(int wrong)
     return found == KERNELS - wrong;
 }
 
+/* -- A load in a load ---------------------------------------------------------------------------------------------- */
+
+static cj_module *inner;
+
+static void load_in_load(void *user, uint64_t number, const char *name, const char *text, int result)
+{
+    static bool inside_of_it;
+    (void)user, (void)number, (void)text, (void)result;
+    if (strcmp(name, "cuModuleLoadData") || inside_of_it) return;
+    inside_of_it = true;
+    cj_ptx *m = cj_ptx_create();
+    cj_return(cj_ptx_kernel(m, "inner"));
+    inner = cj_module_load(dev, m, NULL);
+    cj_ptx_free(m);
+}
+
+static void load_nested(void)
+{
+    atomic_store(&fails, false);
+    atomic_store(&loads, 1);
+    cj_driver *under = cj_driver_open_resolver(counted_symbol, NULL);
+    cj_driver *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = load_in_load));
+    dev = cj_device_open(drv, 0, NULL);
+    cj_ptx *m = cj_ptx_create();
+    cj_return(cj_ptx_kernel(m, "kernel0"));
+    cj_kernel *k = cj_kernel_load(dev, m, "kernel0", NULL);
+    tap_is_int(cj_error_of(k)->status, CJ_OK, "a kernel whose load has another one inside of it");
+    tap_is_int(cj_error_of(inner)->status, CJ_OK, "and the one inside");
+    cj_kernel_free(k);
+    cj_ptx_free(m);
+    cj_module_free(inner);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    cj_driver_close(under);
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -127,5 +164,6 @@ int main(void)
     tap_is_int(load_kernels(true), 1, "an image that is wrong fails for its own caller");
     tap_is_int(atomic_load(&most), 1, "and the others are loaded, one at a time");
     tap_ok(each_has_its_own(1), "each with the function of its own module");
+    load_nested();
     return tap_done();
 }

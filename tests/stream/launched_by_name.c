@@ -13,7 +13,7 @@ static void count(void *user, uint64_t number, const char *name, const char *tex
 {
     (void)user, (void)number, (void)text, (void)result;
     if (!strcmp(name, "cuModuleGetFunction")) __atomic_add_fetch(&lookups, 1, __ATOMIC_RELAXED);
-    unloads += !strcmp(name, "cuModuleUnload");
+    if (!strcmp(name, "cuModuleUnload")) __atomic_add_fetch(&unloads, 1, __ATOMIC_RELAXED);
 }
 
 /* Kernels plus0, plus1, ...: x[0] += their number. */
