@@ -84,11 +84,23 @@ static const struct { const char *name, *text; } equal[] = {
     { "tan", "sub.u32 %r, 0, %r;" },            /* the quadrant's sign: a tangent needs odd or even */
     { "tgamma", "mul.rn.f64 %rd, a0, 0d4350000000000000;" }, /* a subnormal operand's logarithm: it has at least 3.5 */
     { "tgamma", "sub.u32 %r, %r, 54;" },
-    { "erfcinv", "@!%p bra $L2;" },             /* in f32: what stands behind it is right for normal products too */
-    { "normcdfinv", "@!%p bra $L2;" },
+    /* With a wrong quotient the quick rest is out of its bounds, and the long division takes over. */
+    { "fmod", "mul.rn.f32 %r5, %r4, 0f3F7FFFFC;" },
+    { "fmod", "fma.rn.f32 %r6, %r2, %r5, 0f4B400000;" },
+    { "fmod", "sub.rn.f32 %r7, %r6, 0f4B400000;" },
+    { "fmod", "@%p1 add.rn.f32 %r9, %r9, %r3;" },
+    { "remainder", "fma.rn.f32 %r5, %r2, %r4, 0f4B400000;" },
+    { "remainder", "sub.rn.f32 %r6, %r5, 0f4B400000;" },
+    { "remquo", "fma.rn.f32 %r5, %r2, %r4, 0f4B400000;" },
+    { "remquo", "sub.rn.f32 %r6, %r5, 0f4B400000;" },
+    /* The exponential is that of a number that is not above zero, or of NaN, which the result is by its other factor. */
+    { "silu", "selp.f64 %rd18, 0d0000000000000000, %rd19, %p2;" },
+    { "gelu", "selp.f64 %rd74, 0d0000000000000000, %rd75, %p3;" },
+    { "gelu_tanh", "selp.f64 %rd21, 0d0000000000000000, %rd22, %p2;" },
+    { "softplus", "selp.f64 %rd18, 0d0000000000000000, %rd19, %p2;" },
 };
 
-/* Is the text in the line, whatever the registers' numbers are? */
+/* Is the text in the line, whatever the registers' numbers are, unless the text has some? */
 static bool has_instruction(const char *line, const char *text)
 {
     char plain[200];
@@ -100,7 +112,7 @@ static bool has_instruction(const char *line, const char *text)
         while (isdigit((unsigned char)p[1])) p++;
     }
     plain[n] = 0;
-    return strstr(plain, text);
+    return strstr(plain, text) || (line_has(line, text) && strcspn(text, "0123456789") < strlen(text));
 }
 
 static bool is_equal(const char *name, const char *line)
@@ -154,6 +166,9 @@ static char *faulty(const char *text, enum kind kind, size_t index, const char *
     if (kind <= MIDDLE_BIT) {
         char *digit = place + (bits - 1 - bit) / 4;
         *digit = digit_turned(*digit, bit % 4);
+    } else if (kind == REMOVED && line_has(place, "bra") && place[strspn(place, " \t")] == '@' &&
+               place[strspn(place, " \t") + 1] == '!') {
+        memset(place, ' ', (size_t)(strstr(place, "bra") - place)); /* nothing enters what an `if` skips */
     } else if (kind == REMOVED) memset(place, ' ', strcspn(place, "\n"));
     else take_side(place, kind == SECOND_SIDE);
     return copy;
