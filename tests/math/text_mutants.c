@@ -93,7 +93,7 @@ static const struct { const char *name, *text; } equal[] = {
     { "remainder", "sub.rn.f32 %r6, %r5, 0f4B400000;" },
     { "remquo", "fma.rn.f32 %r5, %r2, %r4, 0f4B400000;" },
     { "remquo", "sub.rn.f32 %r6, %r5, 0f4B400000;" },
-    /* The exponential is that of a number that is not above zero, or of NaN, which the result is by its other factor. */
+    /* The exponential is that of a number not above zero, or of NaN, which the result is by its other factor. */
     { "silu", "selp.f64 %rd18, 0d0000000000000000, %rd19, %p2;" },
     { "gelu", "selp.f64 %rd74, 0d0000000000000000, %rd75, %p3;" },
     { "gelu_tanh", "selp.f64 %rd21, 0d0000000000000000, %rd22, %p2;" },
