@@ -81,7 +81,7 @@ static void bulk_begin_device(cjk_gemv *g, cj_device *dev)
     g->shared = (uint32_t)info.multiprocessor_shared;
     g->block_shared = (uint32_t)info.block_shared_most;
     g->bulk = info.sm_major >= 9 && driver >= 12000;
-    g->programmatic = g->bulk && driver >= 12030;
+    g->code.early = g->bulk && driver >= 12030;
 }
 
 static bool has_kernel(const cjk_gemv *g, unsigned i)
@@ -178,8 +178,8 @@ static cj_status enqueue_quantise(cj_stream *s, const cjk_gemv *g, cj_dptr x, ui
 static cj_status enqueue_bulk(cj_stream *s, const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_bytes,
                               uint64_t packed, const cjk_bulk_shape *shape)
 {
-    const cj_launch_opts *programmatic = g->programmatic ? CJ_LAUNCH(.programmatic = 1) : NULL;
-    const cj_dims dims = cj_dims_opts(cj_dims_shared(cj_grid(shape->blocks, CJK_THREADS), shape->shared), programmatic);
+    const cj_dims dims =
+        cjk_early_dims(&g->code, cj_dims_shared(cj_grid(shape->blocks, CJK_THREADS), shape->shared));
     const cj_arg args[] = { cj_arg_ptr(a->matrix), cj_arg_u(row_bytes), cj_arg_ptr(a->x), cj_arg_ptr(a->out),
                             cj_arg_u(a->rows), cj_arg_u(a->columns), cj_arg_u(packed), cj_arg_u(shape->segments),
                             cj_arg_u(shape->rounds), cj_arg_u(shape->rest), cj_arg_u(shape->stages) };

@@ -26,7 +26,6 @@ typedef struct cjk_gemv {
     cj_type x, out;
     uint32_t multiprocessors, shared, block_shared; /* shared memory of a multiprocessor, and of a block at most */
     bool bulk;                 /* the object has the kernel of bulk copies */
-    bool programmatic;         /* which may begin before the kernel in front of it has ended */
 } cjk_gemv;
 
 static inline const cjk_gemv_format *cjk_gemv_format_of(const cjk_gemv *g) { return &cjk_gemv_formats[g->o.format]; }

@@ -35,7 +35,7 @@ typedef struct cjk_code {
     cj_device *dev;
     cj_ptx *m;                 /* the kernels as text: cj_..._ptx prints it */
     cj_kernel *k[CJK_KERNELS];
-    bool early;                /* kernels with cjk_start_early may begin while the one before them still runs */
+    bool early;                /* kernels that wait for those before them, as cjk_start_early has them, begin early */
     struct cjk_cache *cache;   /* NULL: the caller's */
     cjk_slots slots;
     _Atomic(void *) captured;  /* memory of captured launches (workspace.c) */
