@@ -253,7 +253,7 @@ static void enter_step(cj_fn *f, const fma_operand *o, cj_val bytes)
         return;
     }
     cj_val place = cj_xor(f, cj_and(f, cj_shl(f, bytes, 1), (QUAD - 1) << 5), o->swizzle);
-    cj_assign(f, o->at, cj_add(f, o->stage, cj_xor(f, cj_mul(f, bytes, UNIT_ROWS), place)));
+    cj_assign(f, o->at, cj_add(f, cj_mad(f, bytes, UNIT_ROWS, o->stage), place));
 }
 
 /* Loads k number `k` of the step. */
