@@ -77,6 +77,17 @@ static cj_status launch_raw(void)
     return cj_launch_raw(b.s, k, &dims, args);
 }
 
+static void is_captured(cj_status (*made)(void), const char *says)
+{
+    const uint64_t before = launched();
+    const int ran = watch.launches;
+    cj_capture_begin(b.s, CJ_CAPTURE_THREAD);
+    made();
+    cj_graph *g = cj_capture_end(b.s);
+    tap_ok(cj_error_of(g)->status == CJ_OK && launched() == before && watch.launches == ran, "%s", says);
+    cj_graph_free(g);
+}
+
 /* The same for the driver's array of arguments. */
 static void check_raw(void)
 {
@@ -103,13 +114,7 @@ static void check_raw(void)
         settle();
     }
     const uint64_t before = launched();
-    const int ran = watch.launches;
-    cj_capture_begin(b.s, CJ_CAPTURE_THREAD);
-    launch_raw();
-    cj_graph *g = cj_capture_end(b.s);
-    tap_ok(cj_error_of(g)->status == CJ_OK && launched() == before && watch.launches == ran,
-           "raw: a captured launch is neither made nor counted");
-    cj_graph_free(g);
+    is_captured(launch_raw, "raw: a captured launch is neither made nor counted");
     for (int tries = 0; tries < 2; tries++) watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_INVALID_VALUE);
     tap_ok(launch_raw() == CJ_EDRIVER, "raw: a launch that the driver rejects: %s", cj_error_of(b.s)->message);
     tap_is_str(cj_error_of(b.s)->call, "cj_launch_raw", "raw: the call is named");
@@ -121,13 +126,7 @@ static void check_raw(void)
 static void check_states(void)
 {
     const uint64_t before = launched();
-    const int ran = watch.launches;
-    cj_capture_begin(b.s, CJ_CAPTURE_THREAD);
-    launch();
-    cj_graph *g = cj_capture_end(b.s);
-    tap_ok(cj_error_of(g)->status == CJ_OK && launched() == before && watch.launches == ran,
-           "a captured launch is neither made nor counted");
-    cj_graph_free(g);
+    is_captured(launch, "a captured launch is neither made nor counted");
     watch_set_current(watch_foreign_context());
     tap_is_int(launch(), CJ_OK, "with another context current: %s", cj_error_of(b.s)->message);
     tap_ok(watch_current() == watch_foreign_context(), "which stays current");
