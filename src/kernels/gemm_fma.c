@@ -19,7 +19,9 @@
 enum {
     WARPGROUP = 128, STAGE_K = 32, K_BYTES = STAGE_K * 4, STEP_K = 4, QUAD = 4,
     LANES_DOWN = 8, LANES_ACROSS = 4, MOST_DOWN = 8, UNIT_ROWS = 8, UNIT_BYTES = UNIT_ROWS * K_BYTES, TURNERS = 3,
-    ALIGNED = 1024
+    ALIGNED = 1024,
+    /* The place of k has k / 4 % 4 (below): from 0 to 1 and from 2 to 3 one bit changes, else both. */
+    TURN_FIRST = 1 << 5, TURN_OTHER = 3 << 5
 };
 
 /* The tiles: how many warps lie in them, how many blocks a multiprocessor has, and the registers of a thread of the
@@ -151,46 +153,79 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
 /* Row k of a unit has 8 outer indices, 32 bytes.  It is in place k ^ (k / 4 % 4) ^ (unit % units_at_once): then neither
  * these stores nor the loads of consumers have bank conflicts.
  *
- * One warp turns a unit in its place: a lane has 4 + 4 k of one outer index. */
-static void turn_unit(cj_fn *f, cj_val lane, cj_val unit, cj_val swizzle)
+ * A warp turns a unit in its place: a lane has 4 + 4 k of one outer index.  It does four units one behind the other, so
+ * that all addresses are those of the first one and a number that the code has: multiply-adds of the other warps wait
+ * for each instruction here. */
+typedef struct fma_turner {
+    cj_val lane_from[2], lane_to[QUAD];   /* where a lane's words are in a unit; where the place of row i is */
+    cj_val from[2], to[QUAD];             /* the same in the first one of four units */
+    cj_val words;
+} fma_turner;
+
+static fma_turner fma_turner_begin(cj_fn *f, const fma_kernel *k)
 {
-    cj_val row = cj_and(f, lane, UNIT_ROWS - 1), quad = cj_shr(f, lane, 3), words = cj_regs(f, CJ_F32, 2 * QUAD);
-    cj_val chunk = cj_shl(f, cj_xor(f, quad, row), 4);
-    cj_val from = cj_let(f, CJ_U32, cj_add(f, cj_mad(f, row, K_BYTES, unit), chunk));
-    cj_val place = cj_shl(f, cj_and(f, cj_xor(f, quad, swizzle), QUAD - 1), 5);
-    cj_val to = cj_let(f, CJ_U32, cj_add(f, cj_add(f, cj_mad(f, quad, 128, unit), cj_shl(f, row, 2)), place));
-    cj_name(f, words, "word");
-    cj_ins(f, "ld.shared.v4.f32", cj_slice(f, words, 0, QUAD), cj_mem(f, from, 0));
-    cj_ins(f, "ld.shared.v4.f32", cj_slice(f, words, QUAD, QUAD), cj_mem(f, cj_xor(f, from, QUAD * 16), 0));
-    cj_warp_sync(f, 0xffffffffu);
-    for (uint32_t i = 0; i < QUAD; i++) {
-        cj_val at = cj_let(f, CJ_U32, cj_xor(f, to, i << 5));
-        cj_ins(f, "st.shared.f32", cj_mem(f, at, 0), cj_elem(f, words, i));
-        cj_ins(f, "st.shared.f32", cj_mem(f, at, UNIT_BYTES / 2), cj_elem(f, words, QUAD + i));
+    fma_turner t = { .words = cj_regs(f, CJ_F32, 2 * QUAD) };
+    cj_val row = cj_and(f, k->lane, UNIT_ROWS - 1), quad = cj_shr(f, k->lane, 3);
+    cj_val start = cj_mul(f, row, K_BYTES), chunk = cj_shl(f, cj_xor(f, quad, row), 4);
+    cj_val own = cj_mad(f, quad, 128, cj_shl(f, row, 2));
+    cj_name(f, t.words, "word");
+    for (uint32_t i = 0; i < 2; i++) {
+        t.lane_from[i] = cj_let(f, CJ_U32, cj_add(f, start, cj_xor(f, chunk, i * QUAD * 16)));
+        t.from[i] = cj_let(f, CJ_U32, 0);
+        cj_name(f, t.from[i], "from");
     }
+    for (uint32_t i = 0; i < QUAD; i++) {
+        cj_val place = cj_and(f, cj_xor(f, quad, i), QUAD - 1);
+        t.lane_to[i] = cj_let(f, CJ_U32, cj_add(f, own, cj_shl(f, place, 5)));
+        t.to[i] = cj_let(f, CJ_U32, 0);
+        cj_name(f, t.to[i], "to");
+    }
+    return t;
 }
 
-/* Warps 1 to 3. */
+/* Unit `unit` of the four.  With two units at once ptxas gives the multiply-adds of 128 x 256 registers of which all
+ * three are in one bank, for one in twelve of them: 11 % of the time. */
+static void turn_unit(cj_fn *f, const fma_turner *t, uint32_t unit, uint32_t at_once)
+{
+    const uint32_t first = unit * UNIT_BYTES;
+    for (uint32_t i = 0; i < 2; i++)
+        cj_ins(f, "ld.shared.v4.f32", cj_slice(f, t->words, (size_t)i * QUAD, QUAD), cj_mem(f, t->from[i], first));
+    cj_warp_sync(f, 0xffffffffu);
+    for (uint32_t i = 0; i < 2 * QUAD; i++)
+        cj_ins(f, "st.shared.f32",
+               cj_mem(f, t->to[(i ^ unit % at_once) % QUAD], first + i / QUAD * (UNIT_BYTES / 2)),
+               cj_elem(f, t->words, i));
+}
+
+/* The units of an operand, four at a time; `first`: this warp's first four. */
+static void turn_operand(cj_fn *f, const fma_kernel *k, const fma_turner *t, int which, cj_val first, cj_val index)
+{
+    const uint32_t bytes = which == CJK_GEMM_B ? k->b_bytes : k->a_bytes;
+    cj_val stage = cj_mad(f, index, bytes, operand_stages(f, k, which));
+    cj_val fours = cj_for(f, first, bytes / (QUAD * UNIT_BYTES), TURNERS);
+        cj_val at = cj_mad(f, fours, QUAD * UNIT_BYTES, stage);
+        for (uint32_t i = 0; i < 2; i++) cj_assign(f, t->from[i], cj_add(f, at, t->lane_from[i]));
+        for (uint32_t i = 0; i < QUAD; i++) cj_assign(f, t->to[i], cj_add(f, at, t->lane_to[i]));
+        for (uint32_t i = 0; i < QUAD; i++) turn_unit(f, t, i, units_at_once(k, which));
+    cj_end(f);
+}
+
+/* Warps 1 to 3.  The one that has the first units of A has the last ones of B: each has as many as the others. */
 static void fma_turn(cj_fn *f, const fma_kernel *k)
 {
     cj_ring ring;
-    cj_val warp;
+    cj_val warp, first[2];
     cj_warp_id(f, &warp);
-    cj_val first = cj_let(f, CJ_U32, cj_sub(f, warp, 1));
+    first[CJK_GEMM_A] = cj_let(f, CJ_U32, cj_sub(f, warp, 1));
+    first[CJK_GEMM_B] = cj_let(f, CJ_U32, cj_sub(f, TURNERS, warp));
+    fma_turner t = fma_turner_begin(f, k);
     cj_comment(f, "Turn the stages whose rows are contiguous along k");
     cj_ring_begin(f, k->barriers, k->shape->stages, &ring);
     cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
         cj_for(f, 0, k->rounds, 1);
             cj_ring_wait_full(f, &ring);
-            for (int i = 0; i < 2; i++) {
-                if (!is_turned(k, i)) continue;
-                uint32_t bytes = i == CJK_GEMM_B ? k->b_bytes : k->a_bytes;
-                cj_val stage = cj_ring_stage(f, &ring, operand_stages(f, k, i), cj_imm(f, bytes));
-                cj_val unit = cj_for(f, first, bytes / UNIT_BYTES, TURNERS);
-                    turn_unit(f, k->lane, cj_mad(f, unit, UNIT_BYTES, stage),
-                              cj_and(f, unit, units_at_once(k, i) - 1));
-                cj_end(f);
-            }
+            for (int i = 0; i < 2; i++)
+                if (is_turned(k, i)) turn_operand(f, k, &t, i, first[i], ring.index);
             cj_warp_sync(f, 0xffffffffu);
             cj_mbarrier_arrive_if(f, cj_eq(f, k->lane, 0), cj_mad(f, ring.index, 8, k->ready));
             cj_ring_next(f, &ring);
@@ -207,8 +242,7 @@ typedef struct fma_operand {
     uint32_t count, vector;    /* outer indices of a thread, and of one load */
     uint32_t pitch, by_load, stage_bytes; /* bytes from a k to the next one (not turned), from a load to the next one */
     cj_val first;              /* this lane's place in stage 0 */
-    cj_val swizzle;            /* of its unit, as bytes */
-    cj_val stage, at;          /* its place in this stage, and at these four k */
+    cj_val at;                 /* its place at these four k */
     cj_val regs[2];            /* one is loaded while the other is multiplied */
 } fma_operand;
 
@@ -225,35 +259,29 @@ static fma_operand fma_operand_begin(cj_fn *f, const fma_kernel *k, int which, c
     cj_val place = cj_mul(f, lane_place, bytes), unit = cj_div(f, place, UNIT_ROWS * 4);
     if (o.turned) {
         cj_val in_unit = cj_and(f, place, UNIT_ROWS * 4 - 1);
-        o.swizzle = cj_let(f, CJ_U32, cj_shl(f, unit, 5));
-        place = cj_mad(f, unit, UNIT_BYTES, in_unit);
+        place = cj_or(f, cj_mad(f, unit, UNIT_BYTES, in_unit), cj_shl(f, unit, 5)); /* of k 0 */
     }
     o.first = cj_let(f, CJ_U32, cj_add(f, start, place));
-    o.stage = cj_let(f, CJ_U32, o.first);
     o.at = cj_let(f, CJ_U32, 0);
     for (int i = 0; i < 2; i++) {
         o.regs[i] = cj_regs(f, CJ_F32, o.count);
         cj_name(f, o.regs[i], b ? "b" : "a");
     }
-    cj_name(f, o.stage, b ? "b_stage" : "a_stage");
     cj_name(f, o.at, b ? "b_at" : "a_at");
     return o;
 }
 
+/* Goes to the first STEP_K k of a stage. */
 static void enter_stage(cj_fn *f, const fma_operand *o, cj_val stage)
 {
-    cj_assign(f, o->stage, cj_mad(f, stage, o->stage_bytes, o->first));
+    cj_assign(f, o->at, cj_mad(f, stage, o->stage_bytes, o->first));
 }
 
-/* Goes to the STEP_K k that are `bytes` behind the begin of a row of k. */
-static void enter_step(cj_fn *f, const fma_operand *o, cj_val bytes)
+/* Goes on by STEP_K.  `turn`: what k / 4 % 4 of the one and of the other differ in, as bytes. */
+static void enter_step(cj_fn *f, const fma_operand *o, cj_val turn)
 {
-    if (!o->turned) {
-        cj_assign(f, o->at, cj_mad(f, bytes, o->pitch / 4, o->stage));
-        return;
-    }
-    cj_val place = cj_xor(f, cj_and(f, cj_shl(f, bytes, 1), (QUAD - 1) << 5), o->swizzle);
-    cj_assign(f, o->at, cj_add(f, cj_mad(f, bytes, UNIT_ROWS, o->stage), place));
+    cj_assign(f, o->at, cj_add(f, o->at, STEP_K * (o->turned ? UNIT_ROWS * 4 : o->pitch)));
+    if (o->turned) cj_assign(f, o->at, cj_xor(f, o->at, turn));
 }
 
 /* Loads k number `k` of the step. */
@@ -272,7 +300,8 @@ typedef struct fma_consumer {
     cj_val sums[MOST_DOWN];    /* a row of them */
     cj_val row, column;        /* the warp's, in the tile */
     cj_val lane_down, lane_across, releases;
-    cj_val at, left, before;   /* bytes of k in the stage; stages; the stage to release */
+    cj_val at, left;           /* bytes of k in the stage; stages */
+    cj_val turn;               /* from these STEP_K to the next ones: 32 and 96 by turns */
     cj_val patch;
     cj_ring ring;
 } fma_consumer;
@@ -294,7 +323,8 @@ static void fma_consumer_begin(cj_fn *f, const fma_kernel *k, fma_consumer *c)
         cj_name(f, c->sums[r], "sum");
     }
     c->releases = cj_eq(f, k->lane, 0);
-    c->at = cj_let(f, CJ_U32, zero), c->left = cj_let(f, CJ_U32, zero), c->before = cj_let(f, CJ_U32, zero);
+    c->at = cj_let(f, CJ_U32, zero), c->left = cj_let(f, CJ_U32, zero);
+    c->turn = cj_let(f, CJ_U32, cj_imm(f, TURN_FIRST));
     cj_val patches = cj_add(f, k->shared, k->shape->stages * (k->a_bytes + k->b_bytes));
     c->patch = cj_mad(f, warp, k->patch_bytes, patches);
     cj_ring_begin(f, k->barriers, k->shape->stages, &c->ring);
@@ -320,20 +350,22 @@ static void enter(cj_fn *f, const fma_kernel *k, const fma_consumer *c, cj_val s
     enter_stage(f, &c->b, stage);
 }
 
-/* Goes on by STEP_K, perhaps to the next stage; leaves the loop behind the last one. */
+/* Goes on by STEP_K, perhaps to the next stage: all loads of the one before have been issued.  Leaves the loop behind
+ * the last one. */
 static void next_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
     cj_assign(f, c->at, cj_add(f, c->at, STEP_K * 4));
+    enter_step(f, &c->a, c->turn);
+    enter_step(f, &c->b, c->turn);
+    if (turns(k)) cj_assign(f, c->turn, cj_xor(f, c->turn, TURN_FIRST ^ TURN_OTHER));
     cj_if(f, cj_eq(f, c->at, K_BYTES));
         cj_assign(f, c->at, cj_imm(f, 0));
         cj_assign(f, c->left, cj_sub(f, c->left, 1));
-        cj_assign(f, c->before, c->ring.index);
+        cj_ring_release_if(f, c->releases, &c->ring, c->ring.index);
         cj_ring_next(f, &c->ring);
         cj_break_if(f, cj_eq(f, c->left, 0));
         enter(f, k, c, c->ring.index);
     cj_end(f);
-    enter_step(f, &c->a, c->at);
-    enter_step(f, &c->b, c->at);
 }
 
 /* The sums of a tile: STEP_K k in each round of the loop. */
@@ -344,8 +376,6 @@ static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
     cj_assign(f, c->left, k->rounds);
     cj_assign(f, c->at, cj_imm(f, 0));
     enter(f, k, c, c->ring.index);
-    enter_step(f, &c->a, c->at);
-    enter_step(f, &c->b, c->at);
     load_k(f, &c->a, 0, 0);
     load_k(f, &c->b, 0, 0);
     cj_loop(f);
@@ -356,11 +386,8 @@ static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
             load_k(f, &c->b, next, next % 2);
             multiply_k(f, c, i % 2);
         }
-        cj_val entered = cj_eq(f, c->at, 0);
-        cj_ring_release_if(f, cj_and(f, entered, c->releases), &c->ring, c->before);
     cj_end(f);
     multiply_k(f, c, (STEP_K - 1) % 2);
-    cj_ring_release_if(f, c->releases, &c->ring, c->before);
 }
 
 /* -- Consumers: results -------------------------------------------------------------------------------------------- */
@@ -420,7 +447,7 @@ static void store_patches(cj_fn *f, const fma_kernel *k, const fma_consumer *c, 
 
 static void fma_consume(cj_fn *f, const fma_kernel *k)
 {
-    fma_consumer c = { .before = { 0 } };
+    fma_consumer c = { .left = { 0 } };
     fma_consumer_begin(f, k, &c);
     cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
         fma_tile t = fma_tile_at(f, k, number);
