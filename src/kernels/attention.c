@@ -168,14 +168,18 @@ static cj_status choose_kernels(void *object, cjk_attention *x, cj_device *dev, 
     x->has[ATTENTION_SCALAR] = path == CJ_ATTENTION_SCALAR;
     x->has[ATTENTION_MMA] = x->has[ATTENTION_MMA_PLAIN] = path != CJ_ATTENTION_SCALAR;
     x->has[ATTENTION_WGMMA] = path == CJ_ATTENTION_WGMMA;
+    x->has[ATTENTION_WGMMA_LONG] = path == CJ_ATTENTION_WGMMA && x->o.causal && x->o.dim <= CJK_WGMMA_CHUNK;
     return CJ_OK;
 }
+
+static bool is_wgmma(unsigned kernel) { return kernel == ATTENTION_WGMMA || kernel == ATTENTION_WGMMA_LONG; }
 
 cj_attention *cj_attention_create(cj_device *dev, const cj_attention_opts *opts)
 {
     static const char call[] = "cj_attention_create";
     static const char *const all[] = {
-        "cj_attention_scalar", "cj_attention_mma", "cj_attention_mma_plain", "cj_attention_wgmma"
+        "cj_attention_scalar", "cj_attention_mma", "cj_attention_mma_plain", "cj_attention_wgmma",
+        "cj_attention_wgmma_long"
     };
     const char *names[ATTENTION_KERNELS] = { NULL };
     void *object = cj_object_create(&attention_type, call);
@@ -193,11 +197,11 @@ cj_attention *cj_attention_create(cj_device *dev, const cj_attention_opts *opts)
     if (cj_error_of(object)->status != CJ_OK) return cjk_failed(object), object;
     if (!cjk_begin(object, &x->code, dev, NULL, call)) return object;
     if (choose_kernels(object, x, dev, call) != CJ_OK) return cjk_failed(object), object;
-    for (int i = 0; i < ATTENTION_KERNELS; i++) {
+    for (unsigned i = 0; i < ATTENTION_KERNELS; i++) {
         if (!x->has[i]) continue;
         names[i] = all[i];
         if (i == ATTENTION_SCALAR) cjk_attention_write_scalar(x->code.m, names[i], x);
-        else if (i == ATTENTION_WGMMA) cjk_attention_write_wgmma(x->code.m, names[i], x);
+        else if (is_wgmma(i)) cjk_attention_write_wgmma(x->code.m, names[i], x, i);
         else cjk_attention_write_mma(x->code.m, names[i], x, i == ATTENTION_MMA_PLAIN);
     }
     cjk_end(object, &x->code, names, ATTENTION_KERNELS, x->o.cache, 0, 0, call);
@@ -306,15 +310,16 @@ static unsigned kernel_for(const cjk_attention *x, const cj_attention_args *a)
         mapped = mapped && fits_a_map(rows[i]);
     }
     if (!aligned) return ATTENTION_MMA_PLAIN;
-    return mapped && x->has[ATTENTION_WGMMA] ? ATTENTION_WGMMA : ATTENTION_MMA;
+    if (!mapped || !x->has[ATTENTION_WGMMA]) return ATTENTION_MMA;
+    return x->has[ATTENTION_WGMMA_LONG] && a->queries >= CJK_LONG_QUERIES ? ATTENTION_WGMMA_LONG : ATTENTION_WGMMA;
 }
 
 /* The queries of a tile. */
 static uint32_t tile_queries(const cjk_attention *x, unsigned kernel)
 {
     cjk_wgmma_sizes sizes;
-    if (kernel != ATTENTION_WGMMA) return kernel == ATTENTION_SCALAR ? CJK_SCALAR_QUERIES : CJK_MMA_QUERIES;
-    cjk_attention_wgmma_sizes(x, &sizes);
+    if (!is_wgmma(kernel)) return kernel == ATTENTION_SCALAR ? CJK_SCALAR_QUERIES : CJK_MMA_QUERIES;
+    cjk_attention_wgmma_sizes(x, kernel, &sizes);
     return sizes.queries;
 }
 
@@ -389,9 +394,9 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
     arg[n++] = cj_arg_f32(a.scale != 0 ? a.scale : 1 / sqrtf((float)x->o.dim));
     cj_dims dims = cj_grid3((uint32_t)blocks, 1, 1, CJK_ATTENTION_THREADS, 1, 1);
     if (kernel == ATTENTION_MMA || kernel == ATTENTION_MMA_PLAIN) dims.shared = cjk_attention_mma_shared(x->o.dim);
-    if (kernel != ATTENTION_WGMMA) return cj_launch_n(s, x->code.k[kernel], &dims, arg + MAPS, n - MAPS);
+    if (!is_wgmma(kernel)) return cj_launch_n(s, x->code.k[kernel], &dims, arg + MAPS, n - MAPS);
     cjk_wgmma_sizes sizes;
-    cjk_attention_wgmma_sizes(x, &sizes);
+    cjk_attention_wgmma_sizes(x, kernel, &sizes);
     const uint32_t map_rows[MAPS] = { sizes.queries, CJK_WGMMA_KEYS, CJK_WGMMA_KEYS, CJK_WGMMA_QUERIES };
     const unsigned first = sizes.by_map ? 0 : 1;
     for (unsigned i = 0; i < MAPS - first; i++) {
@@ -399,7 +404,7 @@ cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_atten
         if (st != CJ_OK) return st;
         arg[first + i] = cj_arg_tensor_map(&map[i]);
     }
-    dims = cj_grid3(cjk_attention_wgmma_blocks(x, (uint32_t)blocks), 1, 1, sizes.threads, 1, 1);
+    dims = cj_grid3(cjk_attention_wgmma_blocks(x, kernel, (uint32_t)blocks), 1, 1, sizes.threads, 1, 1);
     dims.shared = sizes.shared;
     return cj_launch_n(s, x->code.k[kernel], &dims, arg + first, n - first);
 }

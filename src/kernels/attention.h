@@ -8,7 +8,7 @@
 
 #include "kernels/kernels_core.h"
 
-enum { ATTENTION_SCALAR, ATTENTION_MMA, ATTENTION_MMA_PLAIN, ATTENTION_WGMMA, ATTENTION_KERNELS };
+enum { ATTENTION_SCALAR, ATTENTION_MMA, ATTENTION_MMA_PLAIN, ATTENTION_WGMMA, ATTENTION_WGMMA_LONG, ATTENTION_KERNELS };
 
 typedef struct cjk_attention {
     cjk_code code;
@@ -27,6 +27,9 @@ enum { CJK_SCALAR_QUERIES = 32, CJK_MMA_QUERIES = 64, CJK_MMA_KEYS = 64, CJK_ATT
 /* The same for wgmma: queries of a warpgroup; heads are padded to chunks of 64 elements, which are 128 bytes. */
 enum { CJK_WGMMA_QUERIES = 64, CJK_WGMMA_KEYS = 128, CJK_WGMMA_CHUNK = 64 };
 
+/* Queries of a sequence from which on causal attention has a kernel of its own, if heads have one chunk. */
+enum { CJK_LONG_QUERIES = 4096 };
+
 /* How the kernel of wgmma divides its work and its memory. */
 typedef struct cjk_wgmma_sizes {
     uint32_t groups;           /* warpgroups that consume; one more produces */
@@ -36,6 +39,7 @@ typedef struct cjk_wgmma_sizes {
     uint32_t query_bytes, stage_bytes;
     uint32_t shared;           /* dynamic shared memory */
     bool by_map;               /* results leave by tensor map */
+    bool by_length;            /* tiles of all heads are in the order of their keys */
 } cjk_wgmma_sizes;
 
 /* Tokens of one head of one sequence. */
@@ -124,10 +128,12 @@ static inline uint32_t cjk_attention_padded(uint32_t dim) { return (dim + 15) / 
 void cjk_attention_write_scalar(cj_ptx *m, const char *name, const cjk_attention *x);
 void cjk_attention_write_mma(cj_ptx *m, const char *name, const cjk_attention *x, bool plain);
 uint32_t cjk_attention_mma_shared(uint32_t dim);
-void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention *x);
-void cjk_attention_wgmma_sizes(const cjk_attention *x, cjk_wgmma_sizes *sizes);
+
+/* `kernel`: ATTENTION_WGMMA, or ATTENTION_WGMMA_LONG. */
+void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention *x, unsigned kernel);
+void cjk_attention_wgmma_sizes(const cjk_attention *x, unsigned kernel, cjk_wgmma_sizes *sizes);
 
 /* The blocks for `work` tiles of queries. */
-uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, uint32_t work);
+uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, unsigned kernel, uint32_t work);
 
 #endif

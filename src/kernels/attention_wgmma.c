@@ -32,11 +32,12 @@ typedef struct wgmma_code {
     cj_wgmma_shape scores, values;
 } wgmma_code;
 
-void cjk_attention_wgmma_sizes(const cjk_attention *x, cjk_wgmma_sizes *s)
+void cjk_attention_wgmma_sizes(const cjk_attention *x, unsigned kernel, cjk_wgmma_sizes *s)
 {
-    *s = (cjk_wgmma_sizes){ .chunks = (x->o.dim + CJK_WGMMA_CHUNK - 1) / CJK_WGMMA_CHUNK };
+    *s = (cjk_wgmma_sizes){ .chunks = (x->o.dim + CJK_WGMMA_CHUNK - 1) / CJK_WGMMA_CHUNK,
+                            .by_length = kernel == ATTENTION_WGMMA_LONG };
     s->by_map = x->o.dim % 8 == 0; /* tensor maps write whole units of 16 bytes */
-    s->groups = s->chunks > 1 || x->o.causal ? 2 : 3;
+    s->groups = s->chunks > 1 || (x->o.causal && !s->by_length) ? 2 : 3;
     s->stages = s->chunks > 1 ? 2 : 3;
     s->queries = s->groups * CJK_WGMMA_QUERIES;
     s->threads = (1 + s->groups) * GROUP_THREADS;
@@ -50,26 +51,39 @@ void cjk_attention_wgmma_sizes(const cjk_attention *x, cjk_wgmma_sizes *s)
 
 /* Tiles are numbered head by head.  Block b has the tiles b, b + blocks, ...  With causal attention, where tiles have
  * more keys the further behind they are, it has pairs of tiles, the last one of a head and its first one, the last but
- * one and the second one, ..., which have as many keys together as any other pair. */
+ * one and the second one, ..., which have as many keys together as any other pair.
+ *
+ * Long sequences have few heads, and a pair is much work: a block that has one more than another works on alone.  There
+ * tiles are numbered by length: the last one of each head, the last but one of each head, ...  Of the first `blocks`
+ * tiles a block has the b-th, of the next ones the b-th from the end, and so on, there and back.  What the blocks differ
+ * by is a tile of the last ones, which have the fewest keys. */
+static bool is_paired(const cjk_attention *x, const cjk_wgmma_sizes *s) { return x->o.causal && !s->by_length; }
+
 static cj_val attention_first_tile(cj_fn *f, const wgmma_code *c)
 {
     cj_val block = cj_block_id(f, CJ_X);
-    return cj_let(f, CJ_U32, c->x->o.causal ? cj_shl(f, block, 1) : block);
+    return cj_let(f, CJ_U32, is_paired(c->x, &c->s) ? cj_shl(f, block, 1) : block);
 }
 
 static void attention_next_tile(cj_fn *f, const wgmma_code *c, cj_val number)
 {
     cj_val blocks = cj_grid_size(f, CJ_X), step = blocks;
-    if (c->x->o.causal) {
+    if (c->s.by_length) {
+        cj_val back = cj_mad(f, cj_block_id(f, CJ_X), 2, 1);
+        cj_val is_back = cj_ne(f, cj_and(f, cj_div(f, number, blocks), 1), 0);
+        step = cj_select(f, is_back, back, cj_sub(f, cj_shl(f, blocks, 1), back));
+    } else if (is_paired(c->x, &c->s)) {
         cj_val second = cj_ne(f, cj_and(f, number, 1), 0);
         step = cj_select(f, second, cj_sub(f, cj_shl(f, blocks, 1), 1), 1);
     }
     cj_assign(f, number, cj_add(f, number, step));
 }
 
-uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, uint32_t work)
+uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, unsigned kernel, uint32_t work)
 {
-    uint32_t most = x->o.causal ? work / 2 + work % 2 : work;
+    cjk_wgmma_sizes sizes;
+    cjk_attention_wgmma_sizes(x, kernel, &sizes);
+    uint32_t most = is_paired(x, &sizes) ? work / 2 + work % 2 : work;
     return most < x->multiprocessors ? most : x->multiprocessors;
 }
 
@@ -77,7 +91,11 @@ uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, uint32_t work)
 static cj_val attention_tile_at(cj_fn *f, const wgmma_code *c, cj_val number, cjk_part *p)
 {
     cj_val index = cj_rem(f, number, c->params.tiles), of_all = cj_div(f, number, c->params.tiles);
-    if (c->x->o.causal) {
+    if (c->s.by_length) {
+        cj_val heads = cj_div(f, c->params.work, c->params.tiles); /* of all sequences */
+        index = cj_sub(f, cj_sub(f, c->params.tiles, 1), cj_div(f, number, heads));
+        of_all = cj_rem(f, number, heads);
+    } else if (is_paired(c->x, &c->s)) {
         cj_val half = cj_shr(f, index, 1), odd = cj_ne(f, cj_and(f, index, 1), 0);
         index = cj_select(f, odd, half, cj_sub(f, cj_sub(f, c->params.tiles, 1), half));
     }
@@ -377,13 +395,13 @@ static void wgmma_begin(cj_fn *f, wgmma_code *c)
     cj_block_sync(f);
 }
 
-void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention *x)
+void cjk_attention_write_wgmma(cj_ptx *m, const char *name, const cjk_attention *x, unsigned kernel)
 {
     static const char *const maps[] = { "q_map", "k_map", "v_map", "out_map" };
     cj_fn *f = cj_ptx_kernel(m, name);
     wgmma_code c = { .x = x };
     cj_val warpgroup;
-    cjk_attention_wgmma_sizes(x, &c.s);
+    cjk_attention_wgmma_sizes(x, kernel, &c.s);
     cj_fn_max_threads(f, c.s.threads, 1, 1);
     cj_fn_min_blocks(f, 1);
     for (int i = 0; i < 3 + c.s.by_map; i++) c.map[i] = cj_param_tensor_map(f, maps[i]);

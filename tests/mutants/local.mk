@@ -29,6 +29,7 @@ mutants += %D%/attention_sees_a_key_more.patch
 mutants += %D%/attention_sequences_begin_at_zero.patch
 mutants += %D%/attention_shares_other_heads.patch
 mutants += %D%/attention_takes_any_alignment.patch
+mutants += %D%/attention_there_and_back_miss.patch
 mutants += %D%/attention_tensor_result_stays_uncorrected.patch
 mutants += %D%/attention_values_lead_by_half.patch
 mutants += %D%/barrier_waits_for_the_first.patch
