@@ -119,7 +119,7 @@ cj_val cjk_token_at(cj_fn *f, const cjk_tokens *t, cj_val index)
     return cj_mad(f, cj_cvt(f, CJ_U64, cj_bits(f, CJ_U32, index)), t->token, t->base);
 }
 
-cj_val cjk_attention_finish(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, cj_val l, cj_val writes)
+void cjk_attention_store_lse(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, cj_val l, cj_val writes)
 {
     cj_comment(f, "The row's log-sum-exp, if it is wanted");
     cj_if(f, cj_and(f, p->lse_wanted, writes));
@@ -127,8 +127,9 @@ cj_val cjk_attention_finish(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, c
         cj_val at = cjk_token_at(f, &p->lse, row);
         cj_store(f, CJ_F32, cj_as_ptr(f, at, CJ_F32, CJ_SPACE_GLOBAL), cj_fma(f, m, p->scale, log_l));
     cj_end(f);
-    return cj_select(f, cj_eq(f, l, 0.0f), 0.0f, cj_approx_rcp(f, l));
 }
+
+cj_val cjk_attention_inverse(cj_fn *f, cj_val l) { return cj_select(f, cj_eq(f, l, 0.0f), 0.0f, cj_approx_rcp(f, l)); }
 
 /* -- Making -------------------------------------------------------------------------------------------------------- */
 

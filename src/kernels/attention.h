@@ -88,8 +88,11 @@ cj_val cjk_attention_seen(cj_fn *f, const cjk_part *p, cj_val row);
 /* The address of token `index` (CJ_S32, not negative), CJ_U64. */
 cj_val cjk_token_at(cj_fn *f, const cjk_tokens *t, cj_val index);
 
-/* 1 / l, 0 for a row that saw nothing; and writes the row's log-sum-exp, if it is wanted, where `writes` holds. */
-cj_val cjk_attention_finish(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, cj_val l, cj_val writes);
+/* 1 / l, 0 for a row that saw nothing. */
+cj_val cjk_attention_inverse(cj_fn *f, cj_val l);
+
+/* Writes the row's log-sum-exp, if it is wanted, where `writes` holds. */
+void cjk_attention_store_lse(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, cj_val l, cj_val writes);
 
 /* -- Accumulators of a thread (attention_rows.c) ------------------------------------------------------------------- */
 

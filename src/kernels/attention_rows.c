@@ -106,37 +106,40 @@ static void store_pair(cj_fn *f, const cjk_part *p, cj_val at, cj_val first, uns
     }
 }
 
-/* 1 / the row's sum. */
-static cj_val inverse_of_row(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, unsigned r, cj_val row,
-                             cj_val inside)
+/* 1 / the sum of each of the two rows.  Of the four lanes that have them, the first one writes the log-sum-exp of the
+ * first row and the second one that of the other: it is computed once. */
+static void finish_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val inverse[2])
 {
-    cj_val l = own->l[r];
-    for (int lanes = 1; lanes < 4; lanes *= 2) l = cj_add(f, l, cj_shfl_xor(f, l, lanes));
-    cj_val writes = cj_and(f, inside, cj_eq(f, own->column, 0));
-    return cjk_attention_finish(f, p, row, own->m[r], l, writes);
+    cj_val l[2] = { own->l[0], own->l[1] };
+    for (unsigned r = 0; r < 2; r++) {
+        for (int lanes = 1; lanes < 4; lanes *= 2) l[r] = cj_add(f, l[r], cj_shfl_xor(f, l[r], lanes));
+        inverse[r] = cj_let(f, CJ_F32, cjk_attention_inverse(f, l[r]));
+    }
+    cj_val second = cj_ne(f, own->column, 0), row = cj_select(f, second, cj_add(f, own->row, 8), own->row);
+    cj_val writes = cj_and(f, cj_lt(f, row, p->queries), cj_lt(f, own->column, 4));
+    cjk_attention_store_lse(f, p, row, cj_select(f, second, own->m[1], own->m[0]), cj_select(f, second, l[1], l[0]),
+                            writes);
 }
 
 void cjk_divide_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o)
 {
     cj_val inverse[2];
     cj_comment(f, "Divide the results by the sums");
-    for (unsigned r = 0; r < 2; r++) {
-        cj_val row = cj_add(f, own->row, 8 * r);
-        inverse[r] = inverse_of_row(f, p, own, r, row, cj_lt(f, row, p->queries));
-    }
+    finish_own_rows(f, p, own, inverse);
     cjk_correct_result(f, o, inverse);
 }
 
 void cjk_store_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj_val o, bool pairs)
 {
+    cj_val inverse[2];
     cj_comment(f, "Divide the results by the sums, and store them");
+    finish_own_rows(f, p, own, inverse);
     for (unsigned r = 0; r < 2; r++) {
         cj_val row = cj_add(f, own->row, 8 * r), inside = cj_lt(f, row, p->queries);
-        cj_val inverse = inverse_of_row(f, p, own, r, row, inside);
         cj_if(f, inside);
             cj_val at = cjk_token_at(f, &p->out, row);
             for (unsigned i = 2 * r; i < cj_length_of(f, o) && cj_acc_column(i) < p->dim; i += 4) {
-                cj_val low = cj_mul(f, cj_elem(f, o, i), inverse), high = cj_mul(f, cj_elem(f, o, i + 1), inverse);
+                cj_val low = cj_mul(f, cj_elem(f, o, i), inverse[r]), high = cj_mul(f, cj_elem(f, o, i + 1), inverse[r]);
                 store_pair(f, p, at, own->column, cj_acc_column(i), low, high, pairs);
             }
         cj_end(f);

@@ -104,7 +104,8 @@ static void store_row(cj_fn *f, const scalar_code *s)
     cj_comment(f, "Divide the results by the sum, and store them");
     for (int i = 1; i < SHARERS; i *= 2) l = cj_add(f, l, cj_shfl_xor(f, l, i));
     cj_val writes = cj_and(f, inside, cj_eq(f, s->c, 0));
-    cj_val inverse = cjk_attention_finish(f, &s->p, row, s->m, l, writes);
+    cj_val inverse = cjk_attention_inverse(f, l);
+    cjk_attention_store_lse(f, &s->p, row, s->m, l, writes);
     cj_if(f, inside);
         cj_val at = cjk_token_at(f, &s->p.out, row);
         for (uint32_t g = 0; g < s->padded / WIDE / SHARERS; g++)
