@@ -167,6 +167,7 @@ static int fresh_main(driver_bench *b, int argc, char **argv)
     double us = -1;
     if (argc == 4 && !strcmp(argv[0], "hit"))
         us = driver_fresh_hit(b, argv[1], (unsigned)strtoul(argv[2], NULL, 10), argv[3]);
+    if (argc == 2 && !strcmp(argv[0], "open")) us = driver_fresh_open(b, argv[1]);
     if (argc == 2 && !strcmp(argv[0], "cold")) us = driver_fresh_cold(b, argv[1]);
     if (argc == 2 && !strcmp(argv[0], "object")) us = driver_fresh_object(b, argv[1]);
     if (!b->failed) printf("%.3f\n", us);

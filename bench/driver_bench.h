@@ -52,6 +52,7 @@ cj_ptx *driver_module(unsigned n, unsigned seed);
 /* What a fresh process measures with its device open: main() calls it with the words behind "fresh".  Microseconds;
  * below 0: it cannot be measured, and standard error says why. */
 double driver_fresh_hit(driver_bench *b, const char *side, unsigned n, const char *file);
+double driver_fresh_open(driver_bench *b, const char *cache); /* processor time */
 double driver_fresh_cold(driver_bench *b, const char *side);
 double driver_fresh_object(driver_bench *b, const char *name);
 

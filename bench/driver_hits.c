@@ -1,10 +1,16 @@
 /* Kernels that were compiled before: by the cache on disk, and by a key in memory.
  *
- * cache.hit_us.S      in a fresh process with its device open, from cj_kernel_load to the return of the first launch;
- *                     the image, of about S bytes, is on disk
- * cache.bare_us.S     the same by cuModuleLoadData, cuModuleGetFunction and cuLaunchKernel, of the same bytes in memory
- * cache.hit_ratio.S   the one over the other; medians of alternating processes
- * cache.key_hit_ns    cj_kernel_cache_get with a key that has a kernel, and cj_kernel_free */
+ * cache.hit_us.S        in a fresh process with its device open, from cj_kernel_load to the return of the first launch;
+ *                       the image, of about S bytes, is on disk, and was read when the device was opened, since the
+ *                       program used it lately
+ * cache.bare_us.S       the same by cuModuleLoadData, cuModuleGetFunction and cuLaunchKernel, of the same bytes in
+ *                       memory
+ * cache.hit_ratio.S     the one over the other; medians of alternating processes
+ * cache.unlisted_us.S   as cache.hit_us.S in processes that have no list of what the program used lately: the load
+ *                       reads the image
+ * cache.read_ahead_us   how much longer opening a device takes with a list of the three images than without, in
+ *                       processor time; medians of alternating processes that have the device's context
+ * cache.key_hit_ns      cj_kernel_cache_get with a key that has a kernel, and cj_kernel_free */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +80,48 @@ double driver_fresh_hit(driver_bench *b, const char *side, unsigned n, const cha
     return us;
 }
 
+static double cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+double driver_fresh_open(driver_bench *b, const char *cache)
+{
+    cj_device_close(b->dev);
+    setenv("CUJIT_CACHE", "1", 1);
+    setenv("CUJIT_CACHE_DIR", cache, 1);
+    const double t = cpu_ns();
+    b->dev = cj_device_open(b->drv, 0, NULL);
+    const double us = (cpu_ns() - t) / 1e3;
+    driver_need_object(b, b->dev);
+    return us;
+}
+
+/* -- Lists of what the program used lately ------------------------------------------------------------------------- */
+
+typedef enum hit_list { LIST_REMOVE, LIST_AWAY, LIST_BACK } hit_list;
+
+/* Removes the lists of a cache, gives them another name, or their own again.  Returns how many. */
+static int each_list(const char *cache, hit_list what)
+{
+    static const char *const suffixes[] = { ".recent", ".recent-away" };
+    const char *from = suffixes[what == LIST_BACK], *to = suffixes[what == LIST_AWAY];
+    char path[600], other[600];
+    int n = 0;
+    DIR *dir = opendir(cache);
+    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
+        const size_t stem = strcspn(e->d_name, ".");
+        if (strcmp(e->d_name + stem, from) != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
+        snprintf(other, sizeof other, "%s/%.*s%s", cache, (int)stem, e->d_name, to);
+        n += (what == LIST_REMOVE ? unlink(path) : rename(path, other)) == 0;
+    }
+    if (dir) closedir(dir);
+    return n;
+}
+
 /* -- Both sides ---------------------------------------------------------------------------------------------------- */
 
 static void write_image(driver_bench *b, const char *path, unsigned n, size_t *bytes)
@@ -96,10 +144,27 @@ static void report_hit(driver_bench *b, const char *name, const char *size, doub
     driver_report(b, metric, value, unit);
 }
 
+enum { SIDE_BARE, SIDE_LISTED, SIDE_UNLISTED, SIDES };
+
+/* The sides in turn, in each of the six orders as often.  A process that closes its device has listed its kernel,
+ * so only that of SIDE_UNLISTED finds no list; the first ones, which fill the cache, are not counted. */
+static void fresh_hits(driver_bench *b, const char *cache, const char *const *const words[SIDES],
+                       double us[SIDES][PROCESSES])
+{
+    for (int i = -1; i < PROCESSES && !b->failed; i++)
+        for (int k = 0; k < SIDES && !b->failed; k++) {
+            const int side = (k * (i & 1 ? 1 : 2) + i + 1) % SIDES;
+            if (side == SIDE_UNLISTED && !each_list(cache, LIST_REMOVE)) driver_fail(b, "a process has left no list");
+            const double t = driver_fresh(b, side == SIDE_BARE ? NULL : cache, words[side]);
+            if (t < 0) driver_fail(b, "a fresh process failed");
+            if (i >= 0) us[side][i] = t;
+        }
+}
+
 static void one_size(driver_bench *b, const char *folder, const char *size, unsigned n)
 {
     char file[300], cache[300], number[20];
-    double us[2][PROCESSES];
+    double us[SIDES][PROCESSES];
     size_t bytes = 0;
     snprintf(file, sizeof file, "%s/image", folder);
     snprintf(cache, sizeof cache, "%s/cache", folder);
@@ -107,13 +172,39 @@ static void one_size(driver_bench *b, const char *folder, const char *size, unsi
     const char *const ours[] = { "hit", "ours", number, file, NULL };
     const char *const bare[] = { "hit", "bare", number, file, NULL };
     write_image(b, file, n, &bytes);
-    driver_fresh_sides(b, bare, cache, ours, PROCESSES, (double *const[]){ us[0], us[1] });
+    fresh_hits(b, cache, (const char *const *const[]){ bare, ours, ours }, us);
     if (b->failed) return;
-    const double bare_us = bench_median(us[0], PROCESSES), our_us = bench_median(us[1], PROCESSES);
+    const double bare_us = bench_median(us[SIDE_BARE], PROCESSES), our_us = bench_median(us[SIDE_LISTED], PROCESSES);
     report_hit(b, "cache.image_bytes", size, (double)bytes, "bytes");
     report_hit(b, "cache.bare_us", size, bare_us, "us");
     report_hit(b, "cache.hit_us", size, our_us, "us");
     report_hit(b, "cache.hit_ratio", size, our_us / bare_us, "ratio");
+    report_hit(b, "cache.unlisted_us", size, bench_median(us[SIDE_UNLISTED], PROCESSES), "us");
+}
+
+/* With a list of kernels of these sizes, and without; no process uses one, so the list stays as it is. */
+static void read_ahead(driver_bench *b, const char *folder, const unsigned *sizes, int count)
+{
+    char file[300], cache[300], number[20];
+    double us[2][PROCESSES];
+    snprintf(file, sizeof file, "%s/image", folder);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    const char *const hit[] = { "hit", "ours", number, file, NULL }, *const open[] = { "open", cache, NULL };
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof number, "%u", sizes[i]);
+        if (driver_fresh(b, cache, hit) < 0) driver_fail(b, "a fresh process failed");
+    }
+    for (int i = -1; i < PROCESSES && !b->failed; i++)
+        for (int half = 0; half < 2; half++) {
+            const int listed = half ^ (i & 1);
+            if (!listed && !each_list(cache, LIST_AWAY)) driver_fail(b, "there is no list");
+            const double t = driver_fresh(b, NULL, open);
+            if (!listed) each_list(cache, LIST_BACK);
+            if (t < 0) driver_fail(b, "a fresh process failed");
+            if (i >= 0) us[listed][i] = t;
+        }
+    if (b->failed) return;
+    driver_report(b, "cache.read_ahead_us", bench_median(us[1], PROCESSES) - bench_median(us[0], PROCESSES), "us");
 }
 
 void driver_hits(driver_bench *b)
@@ -124,8 +215,13 @@ void driver_hits(driver_bench *b)
     };
     enum { SIZES = sizeof sizes / sizeof *sizes };
     char folder[] = "/tmp/cujit-bench-XXXXXX", path[300];
+    unsigned instructions[SIZES];
     if (!driver_folder_begin(b, folder)) return;
-    for (int i = 0; i < SIZES; i++) one_size(b, folder, sizes[i].name, b->gpu ? sizes[i].gpu : sizes[i].sim);
+    for (int i = 0; i < SIZES; i++) {
+        instructions[i] = b->gpu ? sizes[i].gpu : sizes[i].sim;
+        one_size(b, folder, sizes[i].name, instructions[i]);
+    }
+    read_ahead(b, folder, instructions, SIZES);
     /* A process that did not find its kernel would have stored one under another key. */
     snprintf(path, sizeof path, "%s/cache", folder);
     cj_disk_cache *c = cj_disk_cache_open(path);
@@ -141,13 +237,6 @@ void driver_hits(driver_bench *b)
 }
 
 /* -- By a key ------------------------------------------------------------------------------------------------------ */
-
-static double cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static cj_kernel *load_module(void *m, cj_device *dev) { return cj_kernel_load(dev, m, "k", NULL); }
 

@@ -22,7 +22,7 @@ const char cmd_cache_help[] =
     "  verify    reads each entry and prints those that are damaged or cannot be read\n"
     "  prune     removes the entries that were not used for the longest time, as a program does once an\n"
     "            hour: 80 % of the limit are left when there are more; and what killed programs left behind\n"
-    "  clear     removes all entries\n"
+    "  clear     removes all entries, and what programs used lately\n"
     "\n"
     "  --dir FOLDER         an absolute path instead of the folder of $CUJIT_CACHE_DIR, which is cujit in\n"
     "                       $XDG_CACHE_HOME or ~/.cache/cujit when it is unset\n"

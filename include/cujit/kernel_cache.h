@@ -219,8 +219,8 @@ CJ_API void cj_disk_prune_defaults(cj_disk_prune_opts *opts);
 
 /* Removes the entries that were not used for longer than opts->max_age_s, and then those that were
  * not used for the longest time until the others take at most opts->max_bytes.  Also removes what
- * killed processes left behind more than an hour ago.  Reads the folder anew.  `opts`: May be NULL.
- * Blocks.
+ * killed processes left behind more than an hour ago, and the lists of programs that were not used
+ * for opts->max_age_s or 30 days.  Reads the folder anew.  `opts`: May be NULL.  Blocks.
  * Errors, left in `c`:
  *   CJ_EINVAL: the size of `opts` is not set
  *   CJ_ENOTFOUND: the folder was removed
@@ -228,7 +228,7 @@ CJ_API void cj_disk_prune_defaults(cj_disk_prune_opts *opts);
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_disk_cache_prune(cj_disk_cache *c, const cj_disk_prune_opts *opts);
 
-/* Removes all entries.  Blocks.
+/* Removes all entries, and the lists of what programs used lately.  Blocks.
  * Errors, left in `c`: those of cj_disk_cache_prune but CJ_EINVAL. */
 CJ_API cj_status cj_disk_cache_clear(cj_disk_cache *c);
 

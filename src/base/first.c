@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "base/process.h"
+
 enum {
     FIRST_LINE = 64,        /* bytes of a line of the processor's cache, on the usual ones */
     FIRST_MOST = 64 << 10   /* what has more bytes is something else */
@@ -16,4 +18,11 @@ void cji_first_fetch(void)
     const uintptr_t begin = (uintptr_t)cji_first_begin, end = (uintptr_t)cji_first_end;
     if (end - begin > FIRST_MOST) return;
     for (uintptr_t p = begin; p < end; p += FIRST_LINE) __builtin_prefetch((const void *)p);
+}
+
+void cji_first_fetch_early(void)
+{
+    if (atomic_load_explicit(&cji_process.first_fetched, memory_order_relaxed)) return;
+    atomic_store_explicit(&cji_process.first_fetched, true, memory_order_relaxed);
+    cji_first_fetch();
 }

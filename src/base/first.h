@@ -3,7 +3,8 @@
  *
  * The processor has none of this code in its caches then, and waits for nearly every line of it.  The functions stand
  * together, so that all lines are fetched at once: the processor waits for the first one only, and looks up a few pages
- * in place of many.  Each load fetches them.  A function that is left out costs nothing but its own lines.
+ * in place of many.  Each load fetches them, and so does the first module.  A function that is left out costs nothing
+ * but its own lines.
  *
  *     static CJI_FIRST void compile(...)      // its definition */
 #ifndef CJI_FIRST_H
@@ -16,5 +17,7 @@
 
 /* Fetches the functions, without waiting for them. */
 void cji_first_fetch(void);
+/* The same, once in a process: ahead of the first load, while its module is being built. */
+void cji_first_fetch_early(void);
 
 #endif

@@ -67,6 +67,7 @@ typedef struct cji_process_state {
     struct cji_memo_wait *memo_waits; /* threads that wait for what others build: src/driver/cache/memo.c */
     atomic_uint memo_waits_gen;       /* as drivers_gen */
     atomic_bool cache_told;  /* a failure of the kernel cache on disk is in the log: src/driver/cache */
+    atomic_bool first_fetched; /* the first module has fetched the code of a first launch: src/base/first.h */
     cji_log_ring log;
     cji_reserve reserve;
     pthread_once_t thread_once;

@@ -115,6 +115,7 @@ struct cj_device {
     pthread_mutex_t attributes_lock;   /* held while an attribute of a kernel is set */
     struct cji_memo *images;           /* those that were compiled or read lately (image_cache.c); NULL: none yet */
     struct cji_disk_ready *ready;      /* for what it reads of the kernel cache (image_cache.c); NULL: nothing */
+    struct cji_disk_recent *recent;    /* what its program used lately; `used` under modules_lock; NULL: not known */
     cji_text spare;                    /* under modules_lock: room for the next module's PTX (image.c) */
 };
 

@@ -99,15 +99,6 @@ static cji_memo *images_of(cj_device *dev)
     return images;
 }
 
-void cji_image_cache_prepare(cj_device *dev)
-{
-    if (!dev->drv->cached || !cji_disk_on()) return;
-    dev->ready = cji_disk_prepare();
-    if (dev->ready) images_of(dev);
-}
-
-void cji_image_cache_unprepare(cj_device *dev) { cji_disk_unprepare(dev->ready); }
-
 void cji_image_release_data(cj_image *img)
 {
     if (img->shared) release_image(img->shared);
@@ -134,18 +125,87 @@ static CJI_FIRST bool take_value(cj_image *img, cji_image_value *v)
 
 /* -- On disk ------------------------------------------------------------------------------------------------------- */
 
+/* What entries of the device have; behind the texts are zeros. */
+static cji_disk_label label_of(const cj_device *dev)
+{
+    cji_disk_label label = { .device = "" };
+    snprintf(label.device, sizeof label.device, "%s", dev->sm);
+    snprintf(label.driver, sizeof label.driver, "%s %d.%d", cj_driver_kind(dev->drv), dev->drv->version / 1000,
+             dev->drv->version % 1000 / 10);
+    return label;
+}
+
 static void store_image(const cj_image *img, const cji_image_key *key)
 {
     cji_disk_image image = { .code = img->data,
                              .code_bytes = img->bytes,
                              .log = img->log.p,
                              .log_bytes = img->log.n,
-                             .entries = img->entries };
-    snprintf(image.label.device, sizeof image.label.device, "%s", img->dev->sm);
-    snprintf(image.label.driver, sizeof image.label.driver, "%s %d.%d", cj_driver_kind(img->dev->drv),
-             img->dev->drv->version / 1000, img->dev->drv->version % 1000 / 10);
+                             .entries = img->entries,
+                             .label = label_of(img->dev) };
     cji_disk_put(key->hash, &image);
 }
+
+/* -- What the program used lately ---------------------------------------------------------------------------------- */
+
+/* Entries that are read ahead. */
+typedef struct ahead_request {
+    cj_device *dev;
+    cji_disk_label label;  /* of what the device can use */
+    size_t i;              /* which key of the list */
+    size_t left;           /* bytes that may be read */
+} ahead_request;
+
+/* A value with the caller's reference; NULL where the entry is not there, too large, or another device's. */
+static void *read_ahead(void *user)
+{
+    ahead_request *r = user;
+    cji_disk_recent *recent = r->dev->recent;
+    const size_t most = r->left < CJI_RECENT_ENTRY ? r->left : CJI_RECENT_ENTRY;
+    cji_image_value *v = cji_zalloc(sizeof *v);
+    if (!v) return NULL;
+    atomic_init(&v->refs, 1);
+    const cji_disk_result result = cji_disk_read_ahead(r->dev->ready, recent->listed.key[r->i], most, &v->found);
+    if (result == CJI_DISK_MISS || result == CJI_DISK_BAD) recent->gone |= UINT32_C(1) << r->i;
+    if (result == CJI_DISK_HIT && !strcmp(v->found.label.device, r->label.device) &&
+        !strcmp(v->found.label.driver, r->label.driver)) {
+        r->left -= sizeof(cji_disk_head) + v->found.room_bytes;
+        return v;
+    }
+    release_image(v);
+    return NULL;
+}
+
+void cji_image_cache_prepare(cj_device *dev)
+{
+    if (!dev->drv->cached || !cji_disk_on()) return;
+    dev->ready = cji_disk_prepare();
+    dev->recent = cji_disk_recent_begin(NULL, dev->ready);
+    cji_memo *images = dev->ready ? images_of(dev) : NULL;
+    ahead_request r = { .dev = dev, .label = label_of(dev), .left = CJI_RECENT_BYTES };
+    for (; images && dev->recent && r.i < dev->recent->listed.n; r.i++) {
+        const cji_hash128 key = dev->recent->listed.key[r.i];
+        cji_memo_how how;
+        void *v = cji_memo_get(images, &key, sizeof key, read_ahead, &r, &how);
+        if (v) release_image(v);
+    }
+}
+
+void cji_image_cache_unprepare(cj_device *dev)
+{
+    cji_disk_recent_end(dev->recent);
+    cji_disk_unprepare(dev->ready);
+}
+
+static CJI_FIRST void note_image(cj_device *dev, cji_hash128 key)
+{
+    if (!dev->recent) return;
+    pthread_mutex_lock(&dev->modules_lock);
+    cji_disk_keys_use(&dev->recent->used, key);
+    pthread_mutex_unlock(&dev->modules_lock);
+}
+
+/* -- Getting ------------------------------------------------------------------------------------------------------- */
 
 /* What is under way. */
 typedef struct image_request {
@@ -199,5 +259,7 @@ CJI_FIRST cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_i
     bool taken = !r.built && v && good_image(v) && take_value(img, v);
     if (v) release_image(v);
     /* What another thread could not compile fails here with this builder's lines. */
-    return r.built ? r.status : taken ? CJ_OK : compile(img, user);
+    const cj_status status = r.built ? r.status : taken ? CJ_OK : compile(img, user);
+    if (status == CJ_OK && !img->text) note_image(img->dev, key->hash);
+    return status;
 }

@@ -6,7 +6,8 @@
 
 /* What identifies the driver, its compiler and this library, for keys: when the driver is opened. */
 void cji_image_cache_identify(cj_driver *drv);
-/* What makes the first hit of a device a quick one, when it is opened; and the end of it. */
+/* What makes the first hits of a device quick ones, when it is opened: its program's latest images are read.  And the
+ * end of it, with the last reference: which images it used is noted for the next process. */
 void cji_image_cache_prepare(cj_device *dev);
 void cji_image_cache_unprepare(cj_device *dev);
 

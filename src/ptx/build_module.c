@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/first.h"
 #include "base/log.h"
 #include "ptx/ptx.h"
 #include "ptx/build.h"
@@ -29,6 +30,7 @@ cj_ptx *cj_ptx_create(void)
 {
     cj_ptx *m = cji_obj_new(sizeof *m, CJI_TAG_PTX, CJI_OBJ_STICKY, "cj_ptx_create");
     if (cji_obj_failed(m)) return m;
+    cji_first_fetch_early();
     failed_fn(&m->bad);
     failed_fn(&m->missing);
     m->bad.err_in = &m->obj;

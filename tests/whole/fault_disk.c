@@ -4,6 +4,6 @@
 
 int main(void)
 {
-    static const fault_program program = { .run = run_it, .output = "disk: 7", .releases = true };
+    static const fault_program program = { .run = run_it, .output = "disk: 10", .releases = true };
     return faults_main(&program);
 }

@@ -5,6 +5,7 @@
  *   disk_entry.c    what an entry is: a file's bytes from an image, and back
  *   disk_file.c     entries in files: reading, writing, removing
  *   disk_ready.c    what a device prepares, so that its first hit is a quick one
+ *   disk_recent.c   what a program used lately, which its next process reads when it opens a device
  *   disk_sweep.c    the bound: entries that were not used for the longest time are removed
  *   build_identity.c  what tells one build of a library from another
  *
@@ -17,9 +18,9 @@
  * cache is a failure of the program: a kernel is compiled then, and the first failure of a process is a line in the
  * log.
  *
- * Nothing is kept in the process, but that this line was logged, and what a device has ready.  A folder that is ready
- * is looked at before each use, as one that is found by its path.  So a folder may be removed, filled or made read-only
- * at any time, and there is nothing to be locked or to be repaired in a child of fork(). */
+ * Nothing is kept in the process, but that this line was logged, what a device has ready, and what it used.  A folder
+ * that is ready is looked at before each use, as one that is found by its path.  So a folder may be removed, filled or
+ * made read-only at any time, and there is nothing to be locked or to be repaired in a child of fork(). */
 #ifndef CJI_DISK_CACHE_H
 #define CJI_DISK_CACHE_H
 
@@ -102,6 +103,7 @@ typedef enum cji_disk_result {
     CJI_DISK_HIT,
     CJI_DISK_MISS,
     CJI_DISK_BAD,    /* the file is no entry of that key */
+    CJI_DISK_LARGE,  /* it has more bytes than the caller takes */
     CJI_DISK_FAILED  /* it could not be read: errno */
 } cji_disk_result;
 
@@ -140,12 +142,57 @@ bool cji_disk_key_of(const char *name, cji_hash128 *key);
 /* Reads an entry, and notes that it was used.  Removes a bad one where `remove` says so. */
 cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bool remove, cji_disk_found *found);
 
+/* The same of the folder that is ready, for a reader that takes at most so many bytes of a file: a larger one is not
+ * read.  The memory that is ready stays. */
+cji_disk_result cji_disk_read_ahead(const cji_disk_ready *ready, cji_hash128 key, size_t most, cji_disk_found *found);
+
+/* Notes that an open file was used: to the hour, as its time of modification. */
+void cji_disk_note_use(int fd, const struct stat *s);
+
+/* Writes a file of that name whole, under another name first.  `sync`: it is whole after a crash of the machine, too.
+ * False: it could not be written, errno says why. */
+bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n, bool sync);
+
 /* Writes an entry.  False: it could not be written, errno says why. */
 bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image);
 
 /* The two calls for the driver layer: true is a hit.  `ready`: may be NULL. */
 bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_found *found);
 void cji_disk_put(cji_hash128 key, const cji_disk_image *image);
+
+/* ---- What a program used lately ---------------------------------------------------------------------------------- */
+
+enum {
+    CJI_RECENT_KEYS = 32,          /* of a list */
+    CJI_RECENT_ENTRY = 256 << 10,  /* bytes of the largest entry that is read when a device is opened */
+    CJI_RECENT_BYTES = 1 << 20,    /* of all that are */
+    CJI_RECENT_DAYS = 30           /* a list that was not used for so long is removed by sweeps */
+};
+
+typedef struct cji_disk_keys { size_t n; cji_hash128 key[CJI_RECENT_KEYS]; } cji_disk_keys; /* the latest use first */
+
+/* The key was used: it is the first one, and the last one goes where there is no room. */
+void cji_disk_keys_use(cji_disk_keys *keys, cji_hash128 key);
+
+/* A device's view of its program's list. */
+typedef struct cji_disk_recent {
+    char name[CJI_DISK_NAME];  /* of the file */
+    cji_disk_keys listed;      /* when the device was opened */
+    uint32_t gone;             /* a bit for each of these that has no entry any more */
+    cji_disk_keys used;        /* since then; whoever shares the device locks it */
+    uint32_t fork_gen;
+} cji_disk_recent;
+_Static_assert(CJI_RECENT_KEYS <= 32, "gone has a bit for each key");
+
+/* "0123456789abcdef.recent", for the program with that path; whether a file's name is such a one. */
+void cji_disk_recent_name(char name[CJI_DISK_NAME], const char *program);
+bool cji_disk_is_recent(const char *name);
+
+/* When a device is opened: reads the list of a program, NULL: of this process's.  `ready` NULL: there is no folder, and
+ * nothing is listed yet.  NULL: the program is not known, or there is no memory. */
+cji_disk_recent *cji_disk_recent_begin(const char *program, const cji_disk_ready *ready);
+/* When it is closed: lists what was used, unless the list begins with that.  `recent` may be NULL, and is freed. */
+void cji_disk_recent_end(cji_disk_recent *recent);
 
 /* ---- The bound --------------------------------------------------------------------------------------------------- */
 
@@ -184,8 +231,9 @@ typedef struct cji_disk_removed {
     int error;               /* the errno of one of them */
 } cji_disk_removed;
 
-/* Removes the entries that do not stay, and what killed writers left behind more than an hour ago.  False: the folder
- * cannot be read, or there is no memory. */
+/* Removes the entries that do not stay, what killed writers left behind more than an hour ago, and lists of programs
+ * that were not used since bound->since or for CJI_RECENT_DAYS.  False: the folder cannot be read, or there is no
+ * memory. */
 bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, int64_t now, cji_disk_removed *removed);
 
 /* Removes one entry and takes it out of the list, unless it cannot be removed. */

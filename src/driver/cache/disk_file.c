@@ -71,6 +71,14 @@ static void unfinished_name(char name[CJI_DISK_NAME])
 
 /* -- Reading ------------------------------------------------------------------------------------------------------- */
 
+typedef struct entry_reader {
+    cji_hash128 key;
+    uint32_t owner;          /* the process's effective user */
+    bool uses;               /* a good entry is used by that, and a bad one removed */
+    uint64_t most;           /* bytes of a file that is read */
+    cji_disk_ready *ready;   /* whose memory it takes; NULL: none */
+} entry_reader;
+
 /* All bytes of the file, whose size is known.  FAILED: errno. */
 static cji_disk_result read_all(int fd, cji_disk_head *head, unsigned char *room, size_t rest)
 {
@@ -104,22 +112,22 @@ static unsigned char *room_for(cji_disk_ready *ready, size_t rest, size_t *bytes
     return cji_alloc(rest);
 }
 
-static cji_disk_result read_entry(int fd, const struct stat *s, uint32_t owner, cji_hash128 key, cji_disk_ready *ready,
-                                  cji_disk_found *found)
+static cji_disk_result read_entry(int fd, const struct stat *s, const entry_reader *r, cji_disk_found *found)
 {
     cji_disk_head head;
     size_t bytes;
-    if (!S_ISREG(s->st_mode) || s->st_uid != owner || s->st_size <= (off_t)sizeof head ||
+    if (!S_ISREG(s->st_mode) || s->st_uid != r->owner || s->st_size <= (off_t)sizeof head ||
         (uint64_t)s->st_size > CJI_DISK_LIMIT)
         return CJI_DISK_BAD;
+    if ((uint64_t)s->st_size > r->most) return CJI_DISK_LARGE;
     const size_t rest = (size_t)s->st_size - sizeof head;
-    unsigned char *room = room_for(ready, rest, &bytes);
+    unsigned char *room = room_for(r->ready, rest, &bytes);
     if (!room) {
         errno = ENOMEM;
         return CJI_DISK_FAILED;
     }
     cji_disk_result result = read_all(fd, &head, room, rest);
-    if (result == CJI_DISK_HIT) result = cji_disk_decode(key, &head, room, rest, found);
+    if (result == CJI_DISK_HIT) result = cji_disk_decode(r->key, &head, room, rest, found);
     if (result == CJI_DISK_HIT) {
         found->room_bytes = bytes;
     } else {
@@ -130,17 +138,16 @@ static cji_disk_result read_entry(int fd, const struct stat *s, uint32_t owner, 
     return result;
 }
 
-/* The time of modification is that of the latest use, to the hour, and never one of the future. */
-static void note_use(int fd, const struct stat *s)
+/* Never a time of the future. */
+void cji_disk_note_use(int fd, const struct stat *s)
 {
     int64_t now = (int64_t)time(NULL), age = now - (int64_t)s->st_mtime;
     const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = (time_t)now } };
     if (age >= CJI_DISK_HOUR || age < -CJI_DISK_HOUR) (void)!futimens(fd, times);
 }
 
-/* The file `path`, from the folder `at` on; `owner` is the process's effective user. */
-static CJI_FIRST cji_disk_result read_from(int at, const char *path, uint32_t owner, cji_hash128 key, bool remove,
-                                           cji_disk_ready *ready, cji_disk_found *found)
+/* The file `path`, from the folder `at` on. */
+static CJI_FIRST cji_disk_result read_from(int at, const char *path, const entry_reader *r, cji_disk_found *found)
 {
     /* Neither a link to elsewhere nor a pipe that never answers. */
     int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -149,14 +156,14 @@ static CJI_FIRST cji_disk_result read_from(int at, const char *path, uint32_t ow
     if (fd >= 0) {
         struct stat s;
         if (fstat(fd, &s) == 0) {
-            result = read_entry(fd, &s, owner, key, ready, found);
-            if (result == CJI_DISK_HIT && remove) note_use(fd, &s);
+            result = read_entry(fd, &s, r, found);
+            if (result == CJI_DISK_HIT && r->uses) cji_disk_note_use(fd, &s);
         }
         int error = errno;
         close(fd);
         errno = error;
     }
-    if (result == CJI_DISK_BAD && remove) unlinkat(at, path, 0);
+    if (result == CJI_DISK_BAD && r->uses) unlinkat(at, path, 0);
     return result;
 }
 
@@ -165,7 +172,8 @@ cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bo
     char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
     cji_disk_name(name, key);
     path_in(path, folder, name);
-    return read_from(AT_FDCWD, path, geteuid(), key, remove, NULL, found);
+    const entry_reader r = { .key = key, .owner = geteuid(), .uses = remove, .most = CJI_DISK_LIMIT };
+    return read_from(AT_FDCWD, path, &r, found);
 }
 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
@@ -191,11 +199,12 @@ static bool within_limit(size_t bytes)
     return false;
 }
 
-/* Into a new file, synchronised and renamed: a reader finds all of it, or nothing. */
-static bool write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n)
+/* Into a new file that is renamed: a reader finds all of it, or nothing. */
+bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n, bool sync)
 {
     char fresh_name[CJI_DISK_NAME], fresh[CJI_DISK_PATH], path[CJI_DISK_PATH];
     int fd = -1;
+    if (!within_limit(n)) return false;
     for (int tries = 0; fd < 0 && tries < 4; tries++) {
         unfinished_name(fresh_name);
         path_in(fresh, folder, fresh_name);
@@ -204,7 +213,7 @@ static bool write_file(const cji_disk_folder *folder, const char *name, const un
     }
     if (fd < 0) return false;
     path_in(path, folder, name);
-    bool good = write_all(fd, p, n) && fsync(fd) == 0;
+    bool good = write_all(fd, p, n) && (!sync || fsync(fd) == 0);
     int error = errno;
     if (close(fd) && good) {
         good = false;
@@ -229,7 +238,7 @@ bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_di
         return false;
     }
     cji_disk_name(name, key);
-    bool good = within_limit(bytes) && write_file(folder, name, p, bytes);
+    bool good = cji_disk_write_file(folder, name, p, bytes, true);
     int error = errno;
     cji_free(p, bytes);
     errno = error;
@@ -251,8 +260,18 @@ static void allow_cancel(int before) { pthread_setcancelstate(before, &before); 
 static cji_disk_result read_ready(cji_disk_ready *ready, uint32_t owner, cji_hash128 key, cji_disk_found *found)
 {
     char name[CJI_DISK_NAME];
+    const entry_reader r = { .key = key, .owner = owner, .uses = true, .most = CJI_DISK_LIMIT, .ready = ready };
     cji_disk_name(name, key);
-    return read_from(ready->fd, name, owner, key, true, ready, found);
+    return read_from(ready->fd, name, &r, found);
+}
+
+cji_disk_result cji_disk_read_ahead(const cji_disk_ready *ready, cji_hash128 key, size_t most, cji_disk_found *found)
+{
+    char name[CJI_DISK_NAME];
+    entry_reader r = { .key = key, .uses = true, .most = most };
+    if (!cji_disk_ready_of(ready, &r.owner)) return CJI_DISK_FAILED;
+    cji_disk_name(name, key);
+    return read_from(ready->fd, name, &r, found);
 }
 
 static void tell_failure(cji_disk_result result, const cji_disk_folder *folder)

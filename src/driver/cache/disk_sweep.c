@@ -43,20 +43,28 @@ static int by_use(const void *a, const void *b)
 typedef struct listing {
     cji_disk_list *list;
     int64_t now;
-    bool remove;   /* files that killed writers left behind */
+    bool remove;   /* files that killed writers left behind, and lists that are old */
+    int64_t lists_since; /* lists of programs that were used then or later stay */
 } listing;
+
+/* A file of a writer that is not at work any more, or a list that no program uses. */
+static bool outlived(const listing *l, const struct stat *s, bool recent)
+{
+    if (!recent) return hour_ago(s->st_mtime, l->now);
+    return s->st_mtime < l->lists_since || s->st_mtime - l->now > CJI_DISK_HOUR;
+}
 
 /* False without memory. */
 static bool list_file(listing *l, int folder, const char *name)
 {
     struct stat s;
     cji_hash128 key;
-    const bool entry = cji_disk_key_of(name, &key);
-    if (!entry && !is_unfinished(name)) return true;
+    const bool entry = cji_disk_key_of(name, &key), recent = !entry && cji_disk_is_recent(name);
+    if (!entry && !recent && !is_unfinished(name)) return true;
     if (fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s.st_mode)) return true; /* gone meanwhile */
     if (!entry) {
-        if (l->remove && hour_ago(s.st_mtime, l->now)) unlinkat(folder, name, 0);
-        else l->list->unfinished++;
+        if (l->remove && outlived(l, &s, recent)) unlinkat(folder, name, 0);
+        else l->list->unfinished += !recent;
         return true;
     }
     if (!cji_grow(&l->list->item, &l->list->cap, l->list->n + 1, sizeof *l->list->item)) return false;
@@ -67,9 +75,11 @@ static bool list_file(listing *l, int folder, const char *name)
     return true;
 }
 
-static bool list_folder(const cji_disk_folder *folder, int64_t now, bool remove, cji_disk_list *list)
+/* `bound`: removes what is neither an entry nor used; NULL: it stays. */
+static bool list_folder(const cji_disk_folder *folder, int64_t now, const cji_disk_bound *bound, cji_disk_list *list)
 {
-    listing l = { .list = list, .now = now, .remove = remove };
+    listing l = { .list = list, .now = now, .remove = bound, .lists_since = now - CJI_RECENT_DAYS * 86400 };
+    if (bound && bound->since > l.lists_since) l.lists_since = bound->since;
     *list = (cji_disk_list){ .n = 0 };
     DIR *dir = opendir(folder->path);
     if (!dir) return false;
@@ -83,7 +93,7 @@ static bool list_folder(const cji_disk_folder *folder, int64_t now, bool remove,
 
 bool cji_disk_list_read(const cji_disk_folder *folder, int64_t now, cji_disk_list *list)
 {
-    return list_folder(folder, now, false, list);
+    return list_folder(folder, now, NULL, list);
 }
 
 void cji_disk_list_free(cji_disk_list *list)
@@ -151,7 +161,7 @@ bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, 
 {
     cji_disk_list list;
     *removed = (cji_disk_removed){ .entries = 0 };
-    if (!list_folder(folder, now, true, &list)) return false;
+    if (!list_folder(folder, now, bound, &list)) return false;
     const uint64_t most = list.bytes > bound->limit ? bound->kept : bound->limit;
     uint64_t bytes = list.bytes;
     for (size_t i = list.n; i-- > 0 && (bytes > most || list.item[i].used < bound->since);) {

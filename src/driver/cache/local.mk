@@ -6,5 +6,6 @@ disk_cache_sources = \
 	%D%/disk_file.c \
 	%D%/disk_folder.c \
 	%D%/disk_ready.c \
+	%D%/disk_recent.c \
 	%D%/disk_sweep.c
 libcujit_driver_la_SOURCES += $(disk_cache_sources) %D%/memo.c %D%/memo.h
