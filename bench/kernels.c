@@ -1,17 +1,19 @@
 /* What the kernels of libcujit-kernels reach, beside PyTorch's (cuBLAS, CUB, its own) and a copy in the same run.
  *
- * usage: kernels [-l LIMITS] [--torch PYTHON] [--only NAME]... [--ms MILLISECONDS] [--rounds N]
+ * usage: kernels [-l LIMITS] [--torch PYTHON] [--only NAME]... [--ms MILLISECONDS] [--rounds N] [--seed N]
  *   --torch    an interpreter that has PyTorch; it runs bench/kernels_torch.py.  Without it the peers are left out
  *   --only     cases whose names begin so
  *   --ms       how long one measurement takes, 20 by default
+ *   --seed     of the order of measurements; a new one each time by default, which is printed
  * Runs the device of CUJIT_DRIVER.  On the CPU device the shapes are small and nothing is judged.
  *
- * A measurement is a graph of launches, each on another part of the memory, launched repeatedly between two events.
- * Each round measures all cases and both sides, in an order that is drawn anew.
+ * A measurement is a graph of launches, each on another part of the memory, launched repeatedly between two events,
+ * after the same for as long before them: under load a GPU's clock depends on what ran last.  Each round measures all
+ * cases in an order that is drawn anew, and the two sides of a case one behind the other, either first.
  *
  *     kernels.NAME.ours       the median over rounds: GB/s, bytes read and written, or TFLOP/s of a product
  *     kernels.NAME.spread     the greatest of them less the least, over the median
- *     kernels.NAME.peer       PyTorch's, the same way
+ *     kernels.NAME.peer       PyTorch's, the same way; of attention with log-sum-exp or grouped heads our own without
  *     kernels.NAME.ratio      ours over the peer's; of a kernel that only moves memory, over the better copy of the two
  * On a GPU the ratios are judged by the file of limits: exit status 1 when one is beyond. */
 #include <signal.h>
@@ -32,6 +34,7 @@ typedef struct kernels_entry {
     cj_graph_exec *graph;
     uint64_t repeats;              /* of the graph, in one measurement */
     double rate[2][MOST_ROUNDS];
+    const struct kernels_entry *own; /* the peer, if it is another case of ours */
     bool peer;
 } kernels_entry;
 
@@ -42,7 +45,7 @@ typedef struct kernels_bench {
     cj_event *from, *to;
     bool gpu, failed;
     const char *limits, *python, *only[16];
-    unsigned only_count, rounds, count;
+    unsigned only_count, rounds, count, seed;
     double ms;
     kernel_memory memory;
     kernels_entry entries[MOST_CASES];
@@ -213,10 +216,19 @@ static double rate_of(const kernels_entry *e, double us)
     return us > 0 ? e->run.work / us / (kernel_is_product(e->run.c) ? 1e6 : 1e3) : 0;
 }
 
+static double settled_us(kernels_bench *b, const kernels_entry *e)
+{
+    if (b->gpu) ours_us(b, e);
+    return ours_us(b, e);
+}
+
 static void measure_side(kernels_bench *b, kernels_entry *e, int side, unsigned round)
 {
-    if (side == OURS) e->rate[OURS][round] = rate_of(e, ours_us(b, e));
-    else if (e->peer) {
+    if (side == OURS) {
+        e->rate[OURS][round] = rate_of(e, settled_us(b, e));
+    } else if (e->own) {
+        e->rate[PEER][round] = rate_of(e->own, settled_us(b, e->own));
+    } else if (e->peer) {
         e->rate[PEER][round] = rate_of(e, torch_us(b, e->run.c->name));
         e->peer = e->rate[PEER][round] > 0;
     }
@@ -224,14 +236,17 @@ static void measure_side(kernels_bench *b, kernels_entry *e, int side, unsigned 
 
 static void measure_round(kernels_bench *b, unsigned round)
 {
-    unsigned order[2 * MOST_CASES];
-    for (unsigned i = 0; i < 2 * b->count; i++) {
+    unsigned order[MOST_CASES];
+    for (unsigned i = 0; i < b->count; i++) {
         const unsigned k = (unsigned)rand() % (i + 1);
         order[i] = order[k];
         order[k] = i;
     }
-    for (unsigned i = 0; i < 2 * b->count && !b->failed; i++)
-        measure_side(b, &b->entries[order[i] / 2], (int)(order[i] % 2), round);
+    for (unsigned i = 0; i < b->count && !b->failed; i++) {
+        const int first = rand() & 1 ? OURS : PEER;
+        measure_side(b, &b->entries[order[i]], first, round);
+        if (!b->failed) measure_side(b, &b->entries[order[i]], first == OURS ? PEER : OURS, round);
+    }
 }
 
 /* -- Results ------------------------------------------------------------------------------------------------------- */
@@ -257,14 +272,6 @@ static bool ratio_holds(kernels_bench *b, const kernels_entry *e, double ratio)
     return bench_limit_find("kernels", b->limits, name, &limit) && bench_limit_holds("kernels", name, &limit, ratio);
 }
 
-/* The rate of the case `name`, which has been reported; 0: it was not chosen. */
-static double rate_of_own(kernels_bench *b, const char *name)
-{
-    for (unsigned i = 0; i < b->count; i++)
-        if (!strcmp(b->entries[i].run.c->name, name)) return bench_median(b->entries[i].rate[OURS], b->rounds);
-    return 0;
-}
-
 /* The copy is the first case. */
 static bool report_all(kernels_bench *b)
 {
@@ -272,11 +279,9 @@ static bool report_all(kernels_bench *b)
     double copy = 0;
     for (unsigned i = 0; i < b->count; i++) {
         kernels_entry *e = &b->entries[i];
-        const double ours = report_side(b, e, OURS), peer = e->peer ? report_side(b, e, PEER) : 0;
+        const double ours = report_side(b, e, OURS), peer = e->peer || e->own ? report_side(b, e, PEER) : 0;
         if (e->run.c->kind == KERNEL_COPY) copy = ours > peer ? ours : peer;
-        const double beside = e->run.c->beside              ? rate_of_own(b, e->run.c->beside)
-                              : kernel_is_beside_copy(e->run.c) ? copy
-                                                                : peer;
+        const double beside = kernel_is_beside_copy(e->run.c) ? copy : peer;
         if (beside > 0) held &= ratio_holds(b, e, ours / beside);
     }
     return held;
@@ -289,6 +294,14 @@ static bool is_chosen(const kernels_bench *b, const kernel_case *c)
     bool chosen = !b->only_count || c->kind == KERNEL_COPY;
     for (unsigned i = 0; i < b->only_count; i++) chosen |= !strncmp(c->name, b->only[i], strlen(b->only[i]));
     return chosen;
+}
+
+/* The case `name`; NULL: it was not chosen, or there is no name. */
+static const kernels_entry *find_entry(const kernels_bench *b, const char *name)
+{
+    for (unsigned i = 0; i < b->count && name; i++)
+        if (!strcmp(b->entries[i].run.c->name, name)) return &b->entries[i];
+    return NULL;
 }
 
 static void begin_kernels(kernels_bench *b)
@@ -304,6 +317,7 @@ static void begin_kernels(kernels_bench *b)
         if (!kernel_run_open(run, b->dev, &kernel_cases[i], !b->gpu))
             kernels_fail(b, kernel_cases[i].name, kernel_error(run));
     }
+    for (unsigned i = 0; i < b->count; i++) b->entries[i].own = find_entry(b, b->entries[i].run.c->beside);
     if (!b->failed) take_memory(b);
     for (unsigned i = 0; i < b->count && !b->failed; i++) capture_entry(b, &b->entries[i]);
 }
@@ -332,6 +346,7 @@ static bool take_words(kernels_bench *b, int argc, char **argv)
         else if (!strcmp(word, "--torch")) b->python = value;
         else if (!strcmp(word, "--ms")) b->ms = atof(value);
         else if (!strcmp(word, "--rounds")) b->rounds = (unsigned)atoi(value);
+        else if (!strcmp(word, "--seed")) b->seed = (unsigned)atoi(value);
         else if (!strcmp(word, "--only") && b->only_count < 16) b->only[b->only_count++] = value;
         else return fprintf(stderr, "kernels: what is %s?\n", word), false;
     }
@@ -342,6 +357,7 @@ int main(int argc, char **argv)
 {
     static kernels_bench b = { .limits = BENCH_LIMITS, .rounds = 9, .ms = 20 };
     bool held = true;
+    b.seed = (unsigned)time(NULL) ^ (unsigned)getpid() << 16;
     if (!take_words(&b, argc, argv)) return 2;
     b.drv = cj_driver_open(NULL);
     if (cj_error_of(b.drv)->status || !cj_device_count(b.drv)) {
@@ -353,7 +369,8 @@ int main(int argc, char **argv)
     b.gpu = !strcmp(cj_driver_kind(b.drv), "cuda");
     const bool peers = torch_begin(&b);
     if (!b.failed) begin_kernels(&b);
-    if (!b.failed) printf("device %s\n", cj_device_name(b.dev));
+    if (!b.failed) printf("device %s\nseed %u\n", cj_device_name(b.dev), b.seed);
+    srand(b.seed);
     for (unsigned i = 0; i < b.count; i++) b.entries[i].peer = peers;
     for (unsigned round = 0; round < b.rounds && !b.failed; round++) measure_round(&b, round);
     if (!b.failed) held = report_all(&b);

@@ -99,7 +99,7 @@ def case(torch, name):
 
 
 def microseconds(torch, launches, milliseconds):
-    """Of a launch, over as many as take the time."""
+    """Of a launch, over as many as take the time, after as many."""
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
     def run(repeats):
@@ -114,6 +114,7 @@ def microseconds(torch, launches, milliseconds):
     run(1)
     once = run(1)
     repeats = int(milliseconds / max(once, 1e-3)) + 1
+    run(repeats)
     return run(repeats) * 1e3 / (repeats * len(launches))
 
 
