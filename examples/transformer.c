@@ -313,7 +313,7 @@ static double run(model *m, cj_graph_exec *x, FILE *file)
         for (int i = 0; i < TOKENS * WORDS; i++) {
             most = fmax(most, fabs(want[i]));
             const double difference = fabs(got[i] - want[i]);
-            if (!(difference <= worst)) worst = difference;
+            if (worst == worst && !(difference <= worst)) worst = difference; /* NaN stays */
         }
     }
     return worst / most;

@@ -300,6 +300,16 @@ static bool fits_a_map(const cj_heads *h)
     return h->token > 0 && h->head > 0 && h->batch > 0 && h->token < most && h->head < most && h->batch < most;
 }
 
+/* Whether the kernel for long sequences takes them: it has tiles of more queries, and all blocks want two at least. */
+static bool is_long(const cjk_attention *x, const cj_attention_args *a)
+{
+    cjk_wgmma_sizes sizes;
+    if (!x->has[ATTENTION_WGMMA_LONG] || a->queries < CJK_LONG_QUERIES) return false;
+    cjk_attention_wgmma_sizes(x, ATTENTION_WGMMA_LONG, &sizes);
+    const uint64_t tiles = (a->queries + sizes.queries - 1) / sizes.queries, heads = (uint64_t)a->heads * a->batches;
+    return heads >= 2 * (uint64_t)x->multiprocessors || tiles * heads >= 2 * (uint64_t)x->multiprocessors;
+}
+
 /* The kernel for these arguments. */
 static unsigned kernel_for(const cjk_attention *x, const cj_attention_args *a)
 {
@@ -312,7 +322,7 @@ static unsigned kernel_for(const cjk_attention *x, const cj_attention_args *a)
     }
     if (!aligned) return ATTENTION_MMA_PLAIN;
     if (!mapped || !x->has[ATTENTION_WGMMA]) return ATTENTION_MMA;
-    return x->has[ATTENTION_WGMMA_LONG] && a->queries >= CJK_LONG_QUERIES ? ATTENTION_WGMMA_LONG : ATTENTION_WGMMA;
+    return is_long(x, a) ? ATTENTION_WGMMA_LONG : ATTENTION_WGMMA;
 }
 
 /* The queries of a tile. */

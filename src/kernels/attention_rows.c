@@ -139,7 +139,8 @@ void cjk_store_own_rows(cj_fn *f, const cjk_part *p, const cjk_own_rows *own, cj
         cj_if(f, inside);
             cj_val at = cjk_token_at(f, &p->out, row);
             for (unsigned i = 2 * r; i < cj_length_of(f, o) && cj_acc_column(i) < p->dim; i += 4) {
-                cj_val low = cj_mul(f, cj_elem(f, o, i), inverse[r]), high = cj_mul(f, cj_elem(f, o, i + 1), inverse[r]);
+                cj_val low = cj_mul(f, cj_elem(f, o, i), inverse[r]);
+                cj_val high = cj_mul(f, cj_elem(f, o, i + 1), inverse[r]);
                 store_pair(f, p, at, own->column, cj_acc_column(i), low, high, pairs);
             }
         cj_end(f);

@@ -55,8 +55,8 @@ void cjk_attention_wgmma_sizes(const cjk_attention *x, unsigned kernel, cjk_wgmm
  *
  * Long sequences have few heads, and a pair is much work: a block that has one more than another works on alone.  There
  * tiles are numbered by length: the last one of each head, the last but one of each head, ...  Of the first `blocks`
- * tiles a block has the b-th, of the next ones the b-th from the end, and so on, there and back.  What the blocks differ
- * by is a tile of the last ones, which have the fewest keys. */
+ * tiles block b has the b-th one, of the next `blocks` the b-th from the end; the direction alternates from round to
+ * round.  So blocks differ by a tile of the last round, whose tiles have the fewest keys. */
 static bool is_paired(const cjk_attention *x, const cjk_wgmma_sizes *s) { return x->o.causal && !s->by_length; }
 
 static cj_val attention_first_tile(cj_fn *f, const wgmma_code *c)

@@ -21,7 +21,7 @@ enum {
     LANES_DOWN = 8, LANES_ACROSS = 4, MOST_DOWN = 8, UNIT_ROWS = 8, UNIT_BYTES = UNIT_ROWS * K_BYTES, TURNERS = 3,
     ALIGNED = 1024,
     /* The place of k has k / 4 % 4 (below): from 0 to 1 and from 2 to 3 one bit changes, else both. */
-    TURN_FIRST = 1 << 5, TURN_OTHER = 3 << 5
+    SWIZZLE_STEP_EVEN = 1 << 5, SWIZZLE_STEP_ODD = 3 << 5
 };
 
 /* The tiles: how many warps lie in them, how many blocks a multiprocessor has, and the registers of a thread of the
@@ -154,8 +154,8 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
  * these stores nor the loads of consumers have bank conflicts.
  *
  * A warp turns a unit in its place: a lane has 4 + 4 k of one outer index.  It does four units one behind the other, so
- * that all addresses are those of the first one and a number that the code has: multiply-adds of the other warps wait
- * for each instruction here. */
+ * that all addresses are those of the first one and an immediate offset: each instruction here takes the place of a
+ * multiply-add of the other warps. */
 typedef struct fma_turner {
     cj_val lane_from[2], lane_to[QUAD];   /* where a lane's words are in a unit; where the place of row i is */
     cj_val from[2], to[QUAD];             /* the same in the first one of four units */
@@ -210,7 +210,8 @@ static void turn_operand(cj_fn *f, const fma_kernel *k, const fma_turner *t, int
     cj_end(f);
 }
 
-/* Warps 1 to 3.  The one that has the first units of A has the last ones of B: each has as many as the others. */
+/* Warps 1 to 3.  The one that begins with the first units of A begins with the third four of B, so that the warps have
+ * about as many. */
 static void fma_turn(cj_fn *f, const fma_kernel *k)
 {
     cj_ring ring;
@@ -277,11 +278,11 @@ static void enter_stage(cj_fn *f, const fma_operand *o, cj_val stage)
     cj_assign(f, o->at, cj_mad(f, stage, o->stage_bytes, o->first));
 }
 
-/* Goes on by STEP_K.  `turn`: what k / 4 % 4 of the one and of the other differ in, as bytes. */
-static void enter_step(cj_fn *f, const fma_operand *o, cj_val turn)
+/* Goes on by STEP_K.  `swizzle`: what k / 4 % 4 of the one and of the other differ in, as bytes. */
+static void enter_step(cj_fn *f, const fma_operand *o, cj_val swizzle)
 {
     cj_assign(f, o->at, cj_add(f, o->at, STEP_K * (o->turned ? UNIT_ROWS * 4 : o->pitch)));
-    if (o->turned) cj_assign(f, o->at, cj_xor(f, o->at, turn));
+    if (o->turned) cj_assign(f, o->at, cj_xor(f, o->at, swizzle));
 }
 
 /* Loads k number `k` of the step. */
@@ -301,7 +302,7 @@ typedef struct fma_consumer {
     cj_val row, column;        /* the warp's, in the tile */
     cj_val lane_down, lane_across, releases;
     cj_val at, left;           /* bytes of k in the stage; stages */
-    cj_val turn;               /* from these STEP_K to the next ones: 32 and 96 by turns */
+    cj_val swizzle;            /* from these STEP_K to the next ones: SWIZZLE_STEP_EVEN, then _ODD, and so on */
     cj_val patch;
     cj_ring ring;
 } fma_consumer;
@@ -324,7 +325,7 @@ static void fma_consumer_begin(cj_fn *f, const fma_kernel *k, fma_consumer *c)
     }
     c->releases = cj_eq(f, k->lane, 0);
     c->at = cj_let(f, CJ_U32, zero), c->left = cj_let(f, CJ_U32, zero);
-    c->turn = cj_let(f, CJ_U32, cj_imm(f, TURN_FIRST));
+    c->swizzle = cj_let(f, CJ_U32, cj_imm(f, SWIZZLE_STEP_EVEN));
     cj_val patches = cj_add(f, k->shared, k->shape->stages * (k->a_bytes + k->b_bytes));
     c->patch = cj_mad(f, warp, k->patch_bytes, patches);
     cj_ring_begin(f, k->barriers, k->shape->stages, &c->ring);
@@ -355,12 +356,13 @@ static void enter(cj_fn *f, const fma_kernel *k, const fma_consumer *c, cj_val s
 static void next_step(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
     cj_assign(f, c->at, cj_add(f, c->at, STEP_K * 4));
-    enter_step(f, &c->a, c->turn);
-    enter_step(f, &c->b, c->turn);
-    if (turns(k)) cj_assign(f, c->turn, cj_xor(f, c->turn, TURN_FIRST ^ TURN_OTHER));
+    enter_step(f, &c->a, c->swizzle);
+    enter_step(f, &c->b, c->swizzle);
+    if (turns(k)) cj_assign(f, c->swizzle, cj_xor(f, c->swizzle, SWIZZLE_STEP_EVEN ^ SWIZZLE_STEP_ODD));
     cj_if(f, cj_eq(f, c->at, K_BYTES));
         cj_assign(f, c->at, cj_imm(f, 0));
         cj_assign(f, c->left, cj_sub(f, c->left, 1));
+        cj_warp_sync(f, 0xffffffffu); /* the loads of all lanes are in front of the release */
         cj_ring_release_if(f, c->releases, &c->ring, c->ring.index);
         cj_ring_next(f, &c->ring);
         cj_break_if(f, cj_eq(f, c->left, 0));

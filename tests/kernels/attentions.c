@@ -160,7 +160,7 @@ static attn_errors run_shape(cj_attention *x, cj_type type, uint32_t dim, bool c
                 }
                 double off = fabs(kb_value(lse + lse_at, CJ_F32) - want_lse);
                 if (seen <= 0) off = kb_value(lse + lse_at, CJ_F32) == -INFINITY ? 0 : 1;
-                if (!(off <= e.lse)) e.lse = off;
+                kb_note_error(&e.lse, off);
                 memset(out + at, 0xFF, dim * kb_size(type)), memset(lse + lse_at, 0xFF, 4);
             }
     }
@@ -232,7 +232,7 @@ static void each_shape(cj_attention_path path, cj_type type, uint32_t dim, unsig
             if (!good)
                 tap_diag("%u x %u, %s: error %g, of the log-sum-exp %g; %zu bytes beside", shapes[i].queries,
                          shapes[i].keys, layout_names[shapes[i].layout], e.result, e.lse, e.touched);
-            if (!(e.result <= worst)) worst = e.result;
+            kb_note_error(&worst, e.result);
         }
         tap_ok(!wrong, "%s: error %.2g", name, worst);
         cj_attention_free(x);

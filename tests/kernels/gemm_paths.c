@@ -333,7 +333,7 @@ static void random_error(int p)
                 size_t e = r * s.n + c, at = place_in(&layouts[0], s.m, s.n, r, c) * kb_size(t->out);
                 double error = fabs(kb_value((char *)out.host + at, t->out) - sums[e]);
                 double allowed = lost * magnitudes[e] + half * fabs(sums[e]) + (half > 0 ? 0x1p-24 : 0);
-                if (!(error <= worst * allowed)) worst = error / allowed;
+                kb_note_error(&worst, error == 0 ? 0 : error / allowed);
             }
         tap_ok(guarded && worst <= 1, "path %s, %s: %.2g of the error that is allowed", paths[p].name, t->name, worst);
         cj_gemm_free(g);

@@ -158,7 +158,7 @@ static void random_error(void)
                     sum += p, all += fabs(p);
                 }
                 double error = fabs(element(&out, to, r * N + col) - sum) / all;
-                if (!(error <= worst)) worst = error;
+                kb_note_error(&worst, error);
             }
         tap_ok(worst <= (to == CJ_F64 ? K * 0x1p-53 : K * 0x1p-24), "%s: an error of %.2g of the sum of magnitudes",
                kb_name(type), worst);

@@ -174,6 +174,11 @@ double kb_value(const void *at, cj_type t)
     }
 }
 
+void kb_note_error(double *most, double error)
+{
+    if (*most == *most && !(error <= *most)) *most = error;
+}
+
 bool kb_is_ok(cj_stream *s, cj_status st, const char *what)
 {
     if (st == CJ_OK) return true;

@@ -46,6 +46,9 @@ double kb_value(const void *at, cj_type type);
 float kb_f16_value(uint16_t bits);
 uint16_t kb_f16_of(float x);
 
+/* *most: the greatest error of all; NaN, which an element that was not written has, if one is. */
+void kb_note_error(double *most, double error);
+
 /* A status, with the stream's sentence in the log if it is another one. */
 bool kb_is_ok(cj_stream *s, cj_status st, const char *what);
 

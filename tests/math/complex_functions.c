@@ -199,7 +199,7 @@ static void errors(cj_device *dev, cj_stream *s, size_t row, int type, bool reco
         for (size_t k = 2 * i; k < 2 * i + 2; k++) digest = digested(digest, out[k]);
         if (!t->call && v[2] == 0 && v[3] == 0) continue;
         const double e = error_of(type, t->wants(v), out + 2 * i);
-        if (!(e <= worst)) worst = e, at = i;
+        if (worst == worst && !(e <= worst)) worst = e, at = i; /* NaN stays */
     }
     const unsigned found = worst < 1e6 ? (unsigned)ceil(worst * 1000) : 1000000000;
     if (record) tap_diag("%s, %d: %u, 0x%08x", t->name, type, found, (unsigned)(digest >> 32));

@@ -20,6 +20,7 @@ mutants += %D%/array_stream_zero.patch
 mutants += %D%/atomic_f32_keeps_its_nan.patch
 mutants += %D%/attention_blocks_skip_tiles.patch
 mutants += %D%/attention_divides_masked_rows.patch
+mutants += %D%/attention_heads_are_left_out.patch
 mutants += %D%/attention_keeps_the_result_uncorrected.patch
 mutants += %D%/attention_keeps_the_sum_uncorrected.patch
 mutants += %D%/attention_lse_is_of_base_two.patch
