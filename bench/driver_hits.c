@@ -146,7 +146,7 @@ static void report_hit(driver_bench *b, const char *name, const char *size, doub
 
 enum { SIDE_BARE, SIDE_LISTED, SIDE_UNLISTED, SIDES };
 
-/* The sides in turn, in each of the six orders as often.  A process that closes its device has listed its kernel,
+/* The sides in turn, in each of the six orders about as often.  A process that closes its device has listed its kernel,
  * so only that of SIDE_UNLISTED finds no list; the first ones, which fill the cache, are not counted. */
 static void fresh_hits(driver_bench *b, const char *cache, const char *const *const words[SIDES],
                        double us[SIDES][PROCESSES])

@@ -220,7 +220,8 @@ CJ_API void cj_disk_prune_defaults(cj_disk_prune_opts *opts);
 /* Removes the entries that were not used for longer than opts->max_age_s, and then those that were
  * not used for the longest time until the others take at most opts->max_bytes.  Also removes what
  * killed processes left behind more than an hour ago, and the lists of programs that were not used
- * for opts->max_age_s or 30 days.  Reads the folder anew.  `opts`: May be NULL.  Blocks.
+ * for 30 days, or for opts->max_age_s where that is shorter.  Reads the folder anew.
+ * `opts`: May be NULL.  Blocks.
  * Errors, left in `c`:
  *   CJ_EINVAL: the size of `opts` is not set
  *   CJ_ENOTFOUND: the folder was removed

@@ -161,17 +161,16 @@ static void *read_ahead(void *user)
 {
     ahead_request *r = user;
     cji_disk_recent *recent = r->dev->recent;
-    const size_t most = r->left < CJI_RECENT_ENTRY ? r->left : CJI_RECENT_ENTRY;
+    const size_t most = r->left < CJI_DISK_RECENT_ENTRY ? r->left : CJI_DISK_RECENT_ENTRY;
     cji_image_value *v = cji_zalloc(sizeof *v);
     if (!v) return NULL;
     atomic_init(&v->refs, 1);
     const cji_disk_result result = cji_disk_read_ahead(r->dev->ready, recent->listed.key[r->i], most, &v->found);
     if (result == CJI_DISK_MISS || result == CJI_DISK_BAD) recent->gone |= UINT32_C(1) << r->i;
+    if (result == CJI_DISK_HIT) r->left -= sizeof(cji_disk_head) + v->found.room_bytes;
     if (result == CJI_DISK_HIT && !strcmp(v->found.label.device, r->label.device) &&
-        !strcmp(v->found.label.driver, r->label.driver)) {
-        r->left -= sizeof(cji_disk_head) + v->found.room_bytes;
+        !strcmp(v->found.label.driver, r->label.driver))
         return v;
-    }
     release_image(v);
     return NULL;
 }
@@ -182,7 +181,7 @@ void cji_image_cache_prepare(cj_device *dev)
     dev->ready = cji_disk_prepare();
     dev->recent = cji_disk_recent_begin(NULL, dev->ready);
     cji_memo *images = dev->ready ? images_of(dev) : NULL;
-    ahead_request r = { .dev = dev, .label = label_of(dev), .left = CJI_RECENT_BYTES };
+    ahead_request r = { .dev = dev, .label = label_of(dev), .left = CJI_DISK_RECENT_BYTES };
     for (; images && dev->recent && r.i < dev->recent->listed.n; r.i++) {
         const cji_hash128 key = dev->recent->listed.key[r.i];
         cji_memo_how how;

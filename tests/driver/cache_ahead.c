@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,11 +166,11 @@ static void not_written(void)
 static void too_many(void)
 {
     int compiled = 0, wrong = 0;
-    begin(CJI_RECENT_KEYS + 2);
+    begin(CJI_DISK_RECENT_KEYS + 2);
     open_and_lose_entries();
-    for (int i = 2; i < CJI_RECENT_KEYS + 2; i++) compiled += load(i);
+    for (int i = 2; i < CJI_DISK_RECENT_KEYS + 2; i++) compiled += load(i);
     for (int i = 0; i < 2; i++) wrong += load(i) != 1;
-    tap_is_int(compiled, 0, "the %d latest kernels are read", CJI_RECENT_KEYS);
+    tap_is_int(compiled, 0, "the %d latest kernels are read", CJI_DISK_RECENT_KEYS);
     tap_is_int(wrong, 0, "and no others");
     close_device();
 }
@@ -240,6 +241,59 @@ static void entries(void)
     close_device();
 }
 
+/* The number of entries that were used within the last days. */
+static int used_lately(void)
+{
+    cji_disk_list list;
+    int n = 0;
+    const int64_t now = (int64_t)time(NULL);
+    if (!cji_disk_list_read(&folder, now, &list)) tap_bail("the folder cannot be read");
+    for (size_t i = 0; i < list.n; i++) n += now - list.item[i].used < 86400;
+    cji_disk_list_free(&list);
+    return n;
+}
+
+/* All entries were used for the last time forty days ago. */
+static void age_all(void)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - 40 * 86400 } };
+    for (int i = 0; i < KERNELS; i++) {
+        char path[CJI_DISK_PATH];
+        file_of(path, i);
+        if (known[i]) utimensat(AT_FDCWD, path, times, 0);
+    }
+}
+
+static void uses(void)
+{
+    begin(4);
+    age_all();
+    open_device();
+    close_device();
+    tap_is_int(used_lately(), 0, "entries that are read ahead are not used by that");
+    open_device();
+    tap_is_int(load(2), 0, "one of them is loaded");
+    close_device();
+    tap_is_int(used_lately(), 1, "it is used when the device is closed, and no other one is");
+    age_all();
+    rewrite(3, 0, "sm_1", NULL);
+    age_all();
+    open_device();
+    close_device();
+    tap_is_int(used_lately(), 0, "nor is one of another target");
+}
+
+/* Entries that are not kept take room, too: what is read has a bound. */
+static void others_take_room(void)
+{
+    begin(6);
+    for (int i = 1; i < 6; i++) rewrite(i, 250 * KIB, "sm_1", NULL);
+    rewrite(0, 200 * KIB, NULL, NULL);
+    open_and_lose_entries();
+    tap_is_int(load(0), 1, "1 MiB of another target's entries leaves no room");
+    close_device();
+}
+
 static void lists(void)
 {
     static const struct { const char *name; int bytes; bool folder; } rows[] = {
@@ -302,6 +356,8 @@ int main(void)
     too_many();
     sizes();
     entries();
+    uses();
+    others_take_room();
     lists();
     without();
     cj_driver_close(drv);

@@ -47,7 +47,7 @@ static void run(const char *of, const char *letters)
 /* The letters of keys, "" for none. */
 static const char *letters_of(const cji_disk_keys *keys)
 {
-    static char text[CJI_RECENT_KEYS + 1];
+    static char text[CJI_DISK_RECENT_KEYS + 1];
     for (size_t i = 0; i < keys->n; i++) {
         int c = 127;
         while (c > 32 && !cji_hash128_equal(cache_key((uint64_t)c), keys->key[i])) c--;

@@ -44,7 +44,7 @@ function source()
 
 function figures(of,    i, at)
 {
-    printf "| case | %s | spread | PyTorch | spread | ratio | limit |\n| --- | --- | --- | --- | --- | --- | --- |\n", of
+    printf "| case | %s | spread | PyTorch, or our own | spread | ratio | limit |\n| --- | --- | --- | --- | --- | --- | --- |\n", of
     for (i = 1; i <= cases; i++) {
         at = order[i]
         if (unit[at] != of) continue

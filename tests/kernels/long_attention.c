@@ -1,7 +1,7 @@
 /* Causal attention over long sequences, whose kernel takes tiles of queries in the order of their lengths, if there are
- * two for each multiprocessor: an H100 and the CPU device have 132.  Each row is written once, whatever sequences, heads
- * and tiles there are: some rows against plain C in double, all of them against path mma, which divides the work in its
- * own way.  The same bits in each run, and between guards. */
+ * two for each multiprocessor: an H100 and the CPU device have 132.  Each row is written once, whatever sequences,
+ * heads and tiles there are: some rows against plain C in double, all of them against path mma, which divides the work
+ * in its own way.  The same bits in each run, and between guards. */
 #include "tests/kernels/kernels_bench.h"
 
 #include <math.h>

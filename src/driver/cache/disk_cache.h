@@ -143,11 +143,14 @@ bool cji_disk_key_of(const char *name, cji_hash128 *key);
 cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bool remove, cji_disk_found *found);
 
 /* The same of the folder that is ready, for a reader that takes at most so many bytes of a file: a larger one is not
- * read.  The memory that is ready stays. */
+ * read.  The memory that is ready stays, and the entry is not used by that. */
 cji_disk_result cji_disk_read_ahead(const cji_disk_ready *ready, cji_hash128 key, size_t most, cji_disk_found *found);
 
 /* Notes that an open file was used: to the hour, as its time of modification. */
 void cji_disk_note_use(int fd, const struct stat *s);
+
+/* The same of an entry that is not open; nothing where there is none. */
+void cji_disk_note_key(const cji_disk_folder *folder, cji_hash128 key);
 
 /* Writes a file of that name whole, under another name first.  `sync`: it is whole after a crash of the machine, too.
  * False: it could not be written, errno says why. */
@@ -163,15 +166,16 @@ void cji_disk_put(cji_hash128 key, const cji_disk_image *image);
 /* ---- What a program used lately ---------------------------------------------------------------------------------- */
 
 enum {
-    CJI_RECENT_KEYS = 32,          /* of a list */
-    CJI_RECENT_ENTRY = 256 << 10,  /* bytes of the largest entry that is read when a device is opened */
-    CJI_RECENT_BYTES = 1 << 20,    /* of all that are */
-    CJI_RECENT_DAYS = 30           /* a list that was not used for so long is removed by sweeps */
+    CJI_DISK_RECENT_KEYS = 32,          /* of a list */
+    CJI_DISK_RECENT_ENTRY = 256 << 10,  /* bytes of the largest entry that is read when a device is opened */
+    CJI_DISK_RECENT_BYTES = 1 << 20,    /* of all that are */
+    CJI_DISK_RECENT_DAYS = 30           /* a list that was not used for so long is removed by sweeps */
 };
 
-typedef struct cji_disk_keys { size_t n; cji_hash128 key[CJI_RECENT_KEYS]; } cji_disk_keys; /* the latest use first */
+/* The latest use first. */
+typedef struct cji_disk_keys { size_t n; cji_hash128 key[CJI_DISK_RECENT_KEYS]; } cji_disk_keys;
 
-/* The key was used: it is the first one, and the last one goes where there is no room. */
+/* The key was used: it is the first one, and the last one is dropped where there is no room. */
 void cji_disk_keys_use(cji_disk_keys *keys, cji_hash128 key);
 
 /* A device's view of its program's list. */
@@ -182,7 +186,7 @@ typedef struct cji_disk_recent {
     cji_disk_keys used;        /* since then; whoever shares the device locks it */
     uint32_t fork_gen;
 } cji_disk_recent;
-_Static_assert(CJI_RECENT_KEYS <= 32, "gone has a bit for each key");
+_Static_assert(CJI_DISK_RECENT_KEYS <= 32, "gone has a bit for each key");
 
 /* "0123456789abcdef.recent", for the program with that path; whether a file's name is such a one. */
 void cji_disk_recent_name(char name[CJI_DISK_NAME], const char *program);
@@ -191,7 +195,8 @@ bool cji_disk_is_recent(const char *name);
 /* When a device is opened: reads the list of a program, NULL: of this process's.  `ready` NULL: there is no folder, and
  * nothing is listed yet.  NULL: the program is not known, or there is no memory. */
 cji_disk_recent *cji_disk_recent_begin(const char *program, const cji_disk_ready *ready);
-/* When it is closed: lists what was used, unless the list begins with that.  `recent` may be NULL, and is freed. */
+/* When it is closed: notes that these entries were used, and lists them, unless the list begins with them.  `recent`
+ * may be NULL, and is freed. */
 void cji_disk_recent_end(cji_disk_recent *recent);
 
 /* ---- The bound --------------------------------------------------------------------------------------------------- */
@@ -232,7 +237,7 @@ typedef struct cji_disk_removed {
 } cji_disk_removed;
 
 /* Removes the entries that do not stay, what killed writers left behind more than an hour ago, and lists of programs
- * that were not used since bound->since or for CJI_RECENT_DAYS.  False: the folder cannot be read, or there is no
+ * that were not used since bound->since or for CJI_DISK_RECENT_DAYS.  False: the folder cannot be read, or there is no
  * memory. */
 bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, int64_t now, cji_disk_removed *removed);
 

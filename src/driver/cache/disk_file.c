@@ -74,7 +74,7 @@ static void unfinished_name(char name[CJI_DISK_NAME])
 typedef struct entry_reader {
     cji_hash128 key;
     uint32_t owner;          /* the process's effective user */
-    bool uses;               /* a good entry is used by that, and a bad one removed */
+    bool uses, removes;      /* a good entry is used by that; a bad one is removed */
     uint64_t most;           /* bytes of a file that is read */
     cji_disk_ready *ready;   /* whose memory it takes; NULL: none */
 } entry_reader;
@@ -138,12 +138,30 @@ static cji_disk_result read_entry(int fd, const struct stat *s, const entry_read
     return result;
 }
 
-/* Never a time of the future. */
+/* Whether the time of the latest use is to be written, and as what: never a time of the future. */
+static bool is_use_due(const struct stat *s, struct timespec times[2])
+{
+    const int64_t now = (int64_t)time(NULL), age = now - (int64_t)s->st_mtime;
+    times[0] = (struct timespec){ .tv_nsec = UTIME_OMIT };
+    times[1] = (struct timespec){ .tv_sec = (time_t)now };
+    return age >= CJI_DISK_HOUR || age < -CJI_DISK_HOUR;
+}
+
 void cji_disk_note_use(int fd, const struct stat *s)
 {
-    int64_t now = (int64_t)time(NULL), age = now - (int64_t)s->st_mtime;
-    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = (time_t)now } };
-    if (age >= CJI_DISK_HOUR || age < -CJI_DISK_HOUR) (void)!futimens(fd, times);
+    struct timespec times[2];
+    if (is_use_due(s, times)) (void)!futimens(fd, times);
+}
+
+void cji_disk_note_key(const cji_disk_folder *folder, cji_hash128 key)
+{
+    char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
+    struct timespec times[2];
+    struct stat s;
+    cji_disk_name(name, key);
+    path_in(path, folder, name);
+    if (!lstat(path, &s) && S_ISREG(s.st_mode) && is_use_due(&s, times))
+        (void)!utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 }
 
 /* The file `path`, from the folder `at` on. */
@@ -163,7 +181,7 @@ static CJI_FIRST cji_disk_result read_from(int at, const char *path, const entry
         close(fd);
         errno = error;
     }
-    if (result == CJI_DISK_BAD && r->uses) unlinkat(at, path, 0);
+    if (result == CJI_DISK_BAD && r->removes) unlinkat(at, path, 0);
     return result;
 }
 
@@ -172,7 +190,8 @@ cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bo
     char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
     cji_disk_name(name, key);
     path_in(path, folder, name);
-    const entry_reader r = { .key = key, .owner = geteuid(), .uses = remove, .most = CJI_DISK_LIMIT };
+    const entry_reader r = { .key = key, .owner = geteuid(), .uses = remove, .removes = remove,
+                             .most = CJI_DISK_LIMIT };
     return read_from(AT_FDCWD, path, &r, found);
 }
 
@@ -260,7 +279,8 @@ static void allow_cancel(int before) { pthread_setcancelstate(before, &before); 
 static cji_disk_result read_ready(cji_disk_ready *ready, uint32_t owner, cji_hash128 key, cji_disk_found *found)
 {
     char name[CJI_DISK_NAME];
-    const entry_reader r = { .key = key, .owner = owner, .uses = true, .most = CJI_DISK_LIMIT, .ready = ready };
+    const entry_reader r = { .key = key, .owner = owner, .uses = true, .removes = true, .most = CJI_DISK_LIMIT,
+                             .ready = ready };
     cji_disk_name(name, key);
     return read_from(ready->fd, name, &r, found);
 }
@@ -268,7 +288,7 @@ static cji_disk_result read_ready(cji_disk_ready *ready, uint32_t owner, cji_has
 cji_disk_result cji_disk_read_ahead(const cji_disk_ready *ready, cji_hash128 key, size_t most, cji_disk_found *found)
 {
     char name[CJI_DISK_NAME];
-    entry_reader r = { .key = key, .uses = true, .most = most };
+    entry_reader r = { .key = key, .removes = true, .most = most };
     if (!cji_disk_ready_of(ready, &r.owner)) return CJI_DISK_FAILED;
     cji_disk_name(name, key);
     return read_from(ready->fd, name, &r, found);

@@ -32,7 +32,7 @@ CJI_FIRST void cji_disk_keys_use(cji_disk_keys *keys, cji_hash128 key)
 {
     size_t i = key_place(keys, key);
     if (i == keys->n) {
-        if (keys->n < CJI_RECENT_KEYS) keys->n++;
+        if (keys->n < CJI_DISK_RECENT_KEYS) keys->n++;
         else i--; /* the place of the key that was not used for the longest time */
     }
     memmove(&keys->key[1], &keys->key[0], i * sizeof *keys->key);
@@ -51,7 +51,7 @@ static bool begins_with(const cji_disk_keys *list, const cji_disk_keys *used)
 static cji_disk_keys merged(const cji_disk_recent *recent, const cji_disk_keys *list)
 {
     cji_disk_keys all = recent->used;
-    for (size_t i = 0; i < list->n && all.n < CJI_RECENT_KEYS; i++) {
+    for (size_t i = 0; i < list->n && all.n < CJI_DISK_RECENT_KEYS; i++) {
         const size_t k = key_place(&recent->listed, list->key[i]);
         const bool gone = k < recent->listed.n && recent->gone >> k & 1;
         if (!gone && !has_key(&all, list->key[i])) all.key[all.n++] = list->key[i];
@@ -65,7 +65,7 @@ typedef struct recent_file {
     char magic[8];
     uint32_t format, count;  /* CJI_DISK_FORMAT, since keys change with it; how many keys follow */
     cji_hash128 checksum;    /* of the head with zeros here, and of the keys */
-    cji_hash128 key[CJI_RECENT_KEYS];
+    cji_hash128 key[CJI_DISK_RECENT_KEYS];
 } recent_file;
 enum { RECENT_HEAD = offsetof(recent_file, key), RECENT_DIGITS = 16 };
 _Static_assert(RECENT_HEAD == 32, "lists have no bytes that nothing checks");
@@ -107,14 +107,14 @@ static bool own_list_name(char name[CJI_DISK_NAME])
 static cji_disk_result read_list(int fd, const struct stat *s, uint32_t owner, cji_disk_keys *keys)
 {
     recent_file file;
-    const size_t most = recent_bytes(CJI_RECENT_KEYS);
+    const size_t most = recent_bytes(CJI_DISK_RECENT_KEYS);
     if (!S_ISREG(s->st_mode) || s->st_uid != owner || s->st_size < RECENT_HEAD || (uint64_t)s->st_size > most)
         return CJI_DISK_BAD;
     const size_t bytes = (size_t)s->st_size;
     const ssize_t n = read(fd, &file, bytes);
     if (n != (ssize_t)bytes) return CJI_DISK_FAILED;
     if (memcmp(file.magic, recent_magic, sizeof recent_magic) != 0 || file.format != CJI_DISK_FORMAT || !file.count ||
-        file.count > CJI_RECENT_KEYS || bytes != recent_bytes(file.count) ||
+        file.count > CJI_DISK_RECENT_KEYS || bytes != recent_bytes(file.count) ||
         !cji_hash128_equal(recent_checksum(&file), file.checksum))
         return CJI_DISK_BAD;
     keys->n = file.count;
@@ -165,24 +165,27 @@ cji_disk_recent *cji_disk_recent_begin(const char *program, const cji_disk_ready
     return recent;
 }
 
-/* Another process may have written the list meanwhile, or replaced the folder. */
-static void update_list(const cji_disk_recent *recent)
+/* Another process may have written the list meanwhile. */
+static void update_list(const cji_disk_recent *recent, const cji_disk_folder *folder)
 {
-    CJI_NO_CANCEL;
     char path[CJI_DISK_PATH + CJI_DISK_NAME];
-    cji_disk_folder folder;
     cji_disk_keys now;
-    if (!cji_disk_on() || !cji_disk_folder_find(&folder, NULL) || !cji_disk_folder_check(&folder, false, NULL)) return;
-    snprintf(path, sizeof path, "%s/%s", folder.path, recent->name);
+    snprintf(path, sizeof path, "%s/%s", folder->path, recent->name);
     read_list_from(AT_FDCWD, path, geteuid(), &now);
     if (begins_with(&now, &recent->used)) return;
     const cji_disk_keys all = merged(recent, &now);
-    write_list(&folder, recent->name, &all);
+    write_list(folder, recent->name, &all);
 }
 
 void cji_disk_recent_end(cji_disk_recent *recent)
 {
+    CJI_NO_CANCEL;
+    cji_disk_folder folder; /* which may be another one by now */
     if (!recent) return;
-    if (recent->fork_gen == cji_fork_gen() && !begins_with(&recent->listed, &recent->used)) update_list(recent);
+    if (recent->used.n && recent->fork_gen == cji_fork_gen() && cji_disk_on() && cji_disk_folder_find(&folder, NULL) &&
+        cji_disk_folder_check(&folder, false, NULL)) {
+        for (size_t i = 0; i < recent->used.n; i++) cji_disk_note_key(&folder, recent->used.key[i]);
+        if (!begins_with(&recent->listed, &recent->used)) update_list(recent, &folder);
+    }
     cji_free(recent, sizeof *recent);
 }

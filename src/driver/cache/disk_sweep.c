@@ -78,7 +78,7 @@ static bool list_file(listing *l, int folder, const char *name)
 /* `bound`: removes what is neither an entry nor used; NULL: it stays. */
 static bool list_folder(const cji_disk_folder *folder, int64_t now, const cji_disk_bound *bound, cji_disk_list *list)
 {
-    listing l = { .list = list, .now = now, .remove = bound, .lists_since = now - CJI_RECENT_DAYS * 86400 };
+    listing l = { .list = list, .now = now, .remove = bound, .lists_since = now - CJI_DISK_RECENT_DAYS * 86400 };
     if (bound && bound->since > l.lists_since) l.lists_since = bound->since;
     *list = (cji_disk_list){ .n = 0 };
     DIR *dir = opendir(folder->path);
