@@ -8,7 +8,7 @@
 
 /* -- The rules ----------------------------------------------------------------------------------------------------- */
 
-enum { SM_PARTS = 4, REGISTER_UNIT = 256, MOST_REGISTERS = 255 };
+enum { SM_PARTS = 4, REGISTER_UNIT = 256, THREAD_REGISTERS = 255 };
 
 static uint64_t up_to(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -17,7 +17,7 @@ static uint64_t up_to(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit 
 static uint32_t blocks_by_registers(const cji_sm_limits *sm, uint32_t registers, uint32_t warps)
 {
     const uint64_t warp = up_to((uint64_t)registers * sm->warp, REGISTER_UNIT);
-    if (registers > MOST_REGISTERS || warp * up_to(warps, SM_PARTS) > sm->block_registers) return 0;
+    if (registers > THREAD_REGISTERS || warp * up_to(warps, SM_PARTS) > sm->block_registers) return 0;
     return warp ? (uint32_t)(sm->registers / SM_PARTS / warp * SM_PARTS / warps) : UINT32_MAX;
 }
 

@@ -9,7 +9,7 @@
 #include <cujit/tensor_map.h>
 
 enum { MOST_DIMS_OF_MAP = 5, MOST_SIDE = 256, MOST_STEP = 8, MOST_PIXELS = 1024, FEWEST_DIMS_OF_COLUMNS = 3 };
-enum { UNIT = 16, WIDE_UNIT = 32 }; /* of addresses and strides, in bytes; wide: CJ_TENSOR_MAP_INTERLEAVE_32B */
+enum { MAP_UNIT = 16, MAP_WIDE_UNIT = 32 }; /* of addresses and strides, in bytes; wide: CJ_TENSOR_MAP_INTERLEAVE_32B */
 #define MOST_EXTENT (UINT64_C(1) << 32)
 #define END_OF_STRIDES (UINT64_C(1) << 40)
 
@@ -84,7 +84,7 @@ static cj_status good_tensor(const map_request *q)
 {
     const cj_tensor_map_opts *o = &q->o;
     const bool deep = q->columns || o->interleave, wide = o->interleave == CJ_TENSOR_MAP_INTERLEAVE_32B;
-    const unsigned unit = wide ? WIDE_UNIT : UNIT;
+    const unsigned unit = wide ? MAP_WIDE_UNIT : MAP_UNIT;
     if (o->dims < (deep ? FEWEST_DIMS_OF_COLUMNS : 1) || o->dims > MOST_DIMS_OF_MAP)
         return beyond(q, "number of dimensions", -1, o->dims, deep ? "3 to 5" : "1 to 5");
     cj_status st = good_address(q->dev, o->address, unit, q->call);
@@ -248,7 +248,7 @@ cj_status cj_tensor_map_replace_address(cj_device *dev, cj_tensor_map *map, cj_d
     cj_status st = cji_is_live(dev, CJI_TAG_DEVICE) ? CJ_OK : cji_check(dev, CJI_TAG_DEVICE, replace_call);
     if (st != CJ_OK) return st;
     if (!map) return cji_fail(dev, CJ_EINVAL, replace_call, "the map is NULL");
-    if ((st = good_address(dev, address, UNIT, replace_call)) != CJ_OK) return st;
+    if ((st = good_address(dev, address, MAP_UNIT, replace_call)) != CJ_OK) return st;
     if ((st = good_device(dev, replace_call)) != CJ_OK) return st;
     if ((uintptr_t)map % _Alignof(CUtensorMap)) return replace_in_copy(dev, map, at);
     return replace_quickly(dev, (CUtensorMap *)(void *)map, at);

@@ -212,13 +212,6 @@ cj_attention *cj_attention_create(cj_device *dev, const cj_attention_opts *opts)
 
 /* -- Launching ----------------------------------------------------------------------------------------------------- */
 
-/* |a| * b, at most UINT64_MAX. */
-static uint64_t distance_of(int64_t a, uint64_t b)
-{
-    uint64_t size = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, out;
-    return __builtin_mul_overflow(size, b, &out) ? UINT64_MAX : out;
-}
-
 /* What `h` points at, with the defaults put in: `batches` sequences of `tokens` tokens of `heads` heads of `dim`
  * elements of `size` bytes.  False: the failure is left in `s`. */
 static bool heads_checked(cj_stream *s, cj_heads *h, const char *name, uint64_t batches, uint64_t tokens,
@@ -232,8 +225,8 @@ static bool heads_checked(cj_stream *s, cj_heads *h, const char *name, uint64_t 
     if (h->data.addr % size)
         return cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, which is not aligned to its elements of %zu bytes", name,
                         (unsigned long long)h->data.addr, size), false;
-    if (distance_of(h->token, tokens) > INT64_MAX / 64 || distance_of(h->head, heads) > INT64_MAX / 64 ||
-        distance_of(h->batch, batches) > INT64_MAX / 64)
+    if (cjk_distance(h->token, tokens) > INT64_MAX / 64 || cjk_distance(h->head, heads) > INT64_MAX / 64 ||
+        cjk_distance(h->batch, batches) > INT64_MAX / 64)
         return cjk_fail(s, CJ_EINVAL, call, "%s: tokens, heads and sequences %lld, %lld and %lld elements apart are "
                         "beyond any memory", name, (long long)h->token, (long long)h->head, (long long)h->batch),
                false;

@@ -167,7 +167,7 @@ static void attention_produce(cj_fn *f, const wgmma_code *c)
 
 /* -- Consumers ----------------------------------------------------------------------------------------------------- */
 
-typedef struct wgmma_consumer {
+typedef struct attention_consumer {
     cj_val group, first;       /* which one it is, and its first query in the tile: CJ_U32 */
     cj_val mine, next;         /* named barriers: its turn, and that of the next one */
     cj_val row, column;        /* of the thread's first accumulator */
@@ -176,10 +176,10 @@ typedef struct wgmma_consumer {
     cj_val score, share, o;    /* share: CJ_B32, two halves each */
     cj_wgmma_matrix q, k, v;   /* of stage 0 */
     cj_store_tile tile;
-} wgmma_consumer;
+} attention_consumer;
 
 /* Issues the scores of the queries and keys that the rings are at. */
-static void issue_scores(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
+static void issue_scores(cj_fn *f, const wgmma_code *c, attention_consumer *w)
 {
     cj_comment(f, "Issue the scores: queries times keys");
     cj_wgmma_matrix q = w->q, k = w->k;
@@ -196,7 +196,7 @@ static void issue_scores(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 }
 
 /* Issues o += share * values of the stage that the ring is at, as soon as they are there. */
-static void issue_values(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
+static void issue_values(cj_fn *f, const wgmma_code *c, attention_consumer *w)
 {
     cj_comment(f, "Issue shares times values");
     cj_wgmma_matrix v = w->v;
@@ -211,7 +211,7 @@ static void issue_values(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 }
 
 /* Its turn: scores of the queries and keys that the rings are at, and the values of the shares. */
-static void issue_both(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
+static void issue_both(cj_fn *f, const wgmma_code *c, attention_consumer *w)
 {
     cj_ring_wait_full(f, &w->keys);
     cj_named_barrier_sync(f, w->mine, TURN_BOTH);
@@ -221,13 +221,13 @@ static void issue_both(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 }
 
 /* The stage is read: the ring goes on. */
-static void release_stage(cj_fn *f, const wgmma_consumer *w, cj_ring *ring)
+static void release_stage(cj_fn *f, const attention_consumer *w, cj_ring *ring)
 {
     cj_ring_release_if(f, w->releases, ring, (cj_val){ 0 });
     cj_ring_next(f, ring);
 }
 
-static void pack_all_shares(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w)
+static void pack_all_shares(cj_fn *f, const wgmma_code *c, const attention_consumer *w)
 {
     for (size_t i = 0; i < CJK_WGMMA_KEYS / 4; i++)
         cj_assign(f, cj_elem(f, w->share, i), cjk_pack_halves(f, c->x->type, cj_elem(f, w->score, 2 * i),
@@ -235,8 +235,8 @@ static void pack_all_shares(cj_fn *f, const wgmma_code *c, const wgmma_consumer 
 }
 
 /* From the scores of the last keys, which are there, to the shares of the first ones. */
-static void consume_keys(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, const cjk_part *p, const cjk_own_rows *own,
-                         cj_val tiles)
+static void consume_keys(cj_fn *f, const wgmma_code *c, attention_consumer *w, const cjk_part *p,
+                         const cjk_own_rows *own, cj_val tiles)
 {
     cj_comment(f, "From the scores of the last keys to their shares");
     cj_val factor[2], left = cj_let(f, CJ_S32, cj_sub(f, tiles, 1));
@@ -267,7 +267,7 @@ static void consume_keys(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, const
 }
 
 /* Results leave through shared memory: 64 rows of the warpgroup, one chunk after the other. */
-static void store_results_by_map(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p)
+static void store_results_by_map(cj_fn *f, const wgmma_code *c, const attention_consumer *w, const cjk_part *p)
 {
     cj_val barrier = cj_add(f, w->group, RESULTS_FIRST), row = cj_add(f, p->first, cj_bits(f, CJ_S32, w->first));
     cj_val from = cj_mad(f, w->group, GROUP_BYTES, c->out);
@@ -286,7 +286,7 @@ static void store_results_by_map(cj_fn *f, const wgmma_code *c, const wgmma_cons
     cj_bulk_commit_if(f, w->stores);
 }
 
-static void store_results(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p,
+static void store_results(cj_fn *f, const wgmma_code *c, const attention_consumer *w, const cjk_part *p,
                           const cjk_own_rows *own)
 {
     if (!c->s.by_map) {
@@ -297,7 +297,7 @@ static void store_results(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w
     store_results_by_map(f, c, w, p);
 }
 
-static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
+static void consume_tiles(cj_fn *f, const wgmma_code *c, attention_consumer *w)
 {
     cjk_part p;
     cjk_own_rows own;
@@ -334,7 +334,7 @@ static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
 
 static void attention_consume(cj_fn *f, const wgmma_code *c, cj_val warpgroup)
 {
-    wgmma_consumer w = { .group = cj_sub(f, warpgroup, 1) };
+    attention_consumer w = { .group = cj_sub(f, warpgroup, 1) };
     cj_val last = cj_eq(f, w.group, c->s.groups - 1);
     w.first = cj_mul(f, w.group, CJK_WGMMA_QUERIES);
     w.mine = cj_add(f, w.group, TURN_FIRST);

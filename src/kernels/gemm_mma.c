@@ -12,7 +12,7 @@
 
 enum {
     STAGES = 4, PLAIN_STAGES = 2,
-    K_BYTES = 64, UNIT = 16, WORD = 4,
+    MMA_K_BYTES = 64, UNIT = 16, WORD = 4,
     STEPS = 2, STEP_BYTES = 32,    /* of k: what one instruction takes */
     COPIES = 2,                    /* units of a thread in a stage, for each operand */
     WORDS = 8,                     /* words of a thread in a stage, for each operand, if it is plain */
@@ -65,7 +65,7 @@ static unsigned bits_below(uint32_t n)
 void cjk_gemm_mma_sizes(cjk_gemm_variant *v)
 {
     uint32_t stages = v->next[CJK_GEMM_A] == CJK_ANY_NEXT ? PLAIN_STAGES : STAGES;
-    uint32_t ring = stages * (v->rows + v->columns) * K_BYTES, sums = v->rows * v->columns * WORD;
+    uint32_t ring = stages * (v->rows + v->columns) * MMA_K_BYTES, sums = v->rows * v->columns * WORD;
     v->threads = v->rows == CJK_MMA_LARGE ? 256 : 128;
     v->shared = ring > sums ? ring : sums;
 }
@@ -83,7 +83,7 @@ static void units_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
         cj_val permuted = cj_xor(f, unit, cj_and(f, cj_shr(f, row, 1), 3));
         o->row = row;
         o->position = cj_let(f, CJ_U32, cj_mul(f, unit, in_unit));
-        o->to = cj_let(f, CJ_U32, cj_mad(f, row, K_BYTES, cj_mul(f, permuted, UNIT)));
+        o->to = cj_let(f, CJ_U32, cj_mad(f, row, MMA_K_BYTES, cj_mul(f, permuted, UNIT)));
         cj_val outer = cj_cvt(f, CJ_U64, cj_add(f, o->first, row));
         cj_val begin = cj_mad(f, outer, o->by_outer, memory);
         o->from = cj_let(f, CJ_U64, cj_add(f, begin, cj_cvt(f, CJ_U64, cj_mul(f, unit, UNIT))));
@@ -111,11 +111,11 @@ static cj_val bytes_inside(cj_fn *f, const mma_operand *o, cj_val position, cj_v
 /* Starts the copies of the next stage, to `stage`, an address.  What is outside of the matrix becomes 0. */
 static void copy_units(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_val stage)
 {
-    uint32_t in_unit = elements_of(o, UNIT), in_stage = elements_of(o, K_BYTES), units = o->side / in_unit;
+    uint32_t in_unit = elements_of(o, UNIT), in_stage = elements_of(o, MMA_K_BYTES), units = o->side / in_unit;
     cj_comment(f, o->which == CJK_GEMM_A ? "Copy units of A to a stage" : "Copy units of B to the stage");
     cj_val to = cj_add(f, stage, o->to), from = o->from, size = k->p.size[o->which];
     bool by_rows = o->next == CJK_K_NEXT;
-    uint32_t rows = by_rows ? o->threads / 4 : o->threads / units, pitch = by_rows ? K_BYTES : units * UNIT;
+    uint32_t rows = by_rows ? o->threads / 4 : o->threads / units, pitch = by_rows ? MMA_K_BYTES : units * UNIT;
     cj_val along = by_rows ? bytes_inside(f, o, o->position, k->p.k, in_unit)
                            : bytes_inside(f, o, cj_add(f, o->first, o->row), size, in_unit);
     for (uint32_t i = 0; i < COPIES; i++) {
@@ -125,7 +125,7 @@ static void copy_units(cj_fn *f, const mma_kernel *k, const mma_operand *o, cj_v
         if (i) from = cj_add(f, from, o->by_copy);
         cj_async_copy_zero(f, cj_mem(f, to, o->base + i * rows * pitch), from, UNIT, bytes);
     }
-    cj_val by_stage = by_rows ? cj_imm(f, K_BYTES) : cj_mul(f, o->by_k, in_stage);
+    cj_val by_stage = by_rows ? cj_imm(f, MMA_K_BYTES) : cj_mul(f, o->by_k, in_stage);
     cj_assign(f, o->from, cj_add(f, o->from, by_stage));
     cj_assign(f, o->position, cj_add(f, o->position, in_stage));
 }
@@ -144,7 +144,7 @@ static void words_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
     cj_val row = cj_select(f, o->outer_first, low, cj_shr(f, k->t, 4));
     cj_val word = cj_select(f, o->outer_first, high, cj_and(f, k->t, 15));
     cj_val turn = cj_and(f, cj_shr(f, row, 1), 3), unit = cj_xor(f, cj_shr(f, word, 2), turn);
-    cj_val of_row = cj_mad(f, row, K_BYTES, cj_mul(f, unit, UNIT));
+    cj_val of_row = cj_mad(f, row, MMA_K_BYTES, cj_mul(f, unit, UNIT));
     cj_val to = cj_mad(f, cj_and(f, word, 3), WORD, of_row);
     o->row = row;
     o->by_row = cj_select(f, o->outer_first, cj_imm(f, 0), cj_let(f, CJ_U32, rows));
@@ -152,7 +152,7 @@ static void words_begin(cj_fn *f, mma_kernel *k, mma_operand *o, cj_val memory)
     o->by_position = cj_select(f, o->outer_first, cj_let(f, CJ_U32, 2 * in_word), cj_imm(f, 0));
     for (uint32_t i = 0; i < WORDS; i++) {
         cj_val further = cj_add(f, cj_xor(f, to, (i >> 1) * UNIT), (i & 1) * 2 * WORD);
-        o->place[i] = cj_let(f, CJ_U32, cj_select(f, o->outer_first, further, cj_add(f, to, i * rows * K_BYTES)));
+        o->place[i] = cj_let(f, CJ_U32, cj_select(f, o->outer_first, further, cj_add(f, to, i * rows * MMA_K_BYTES)));
     }
     cj_val outer = cj_cvt(f, CJ_U64, cj_add(f, o->first, row)), begin = cj_mad(f, outer, o->by_outer, memory);
     o->from = cj_let(f, CJ_U64, cj_mad(f, cj_cvt(f, CJ_U64, o->position), o->by_k, begin));
@@ -183,8 +183,8 @@ static cj_val load_words(cj_fn *f, const mma_kernel *k, const mma_operand *o, ui
         }
     }
     if (end < WORDS) return from;
-    cj_assign(f, o->from, cj_add(f, o->from, cj_mul(f, o->by_k, elements_of(o, K_BYTES))));
-    cj_assign(f, o->position, cj_add(f, o->position, elements_of(o, K_BYTES)));
+    cj_assign(f, o->from, cj_add(f, o->from, cj_mul(f, o->by_k, elements_of(o, MMA_K_BYTES))));
+    cj_assign(f, o->position, cj_add(f, o->position, elements_of(o, MMA_K_BYTES)));
     return from;
 }
 
@@ -220,11 +220,11 @@ static void store_words(cj_fn *f, const mma_operand *o, cj_val stage, uint32_t f
  * are the 32 bytes of k of a step.  For A the outer side changes first, for B k does. */
 static void fragments_begin(cj_fn *f, const mma_kernel *k, mma_operand *o, cj_val of_warp)
 {
-    cj_val begin = cj_add(f, cj_mad(f, of_warp, K_BYTES, k->shared), o->base);
+    cj_val begin = cj_add(f, cj_mad(f, of_warp, MMA_K_BYTES, k->shared), o->base);
     if (o->next != CJK_OUTER_NEXT) {
         for (uint32_t s = 0; s < STEPS; s++)
-            o->at[s] = o->which == CJK_GEMM_A ? cj_mma_a_at(f, begin, K_BYTES, s * STEP_BYTES, CJ_SWIZZLE_64B)
-                                              : cj_mma_b_at(f, begin, K_BYTES, s * STEP_BYTES, CJ_SWIZZLE_64B);
+            o->at[s] = o->which == CJK_GEMM_A ? cj_mma_a_at(f, begin, MMA_K_BYTES, s * STEP_BYTES, CJ_SWIZZLE_64B)
+                                              : cj_mma_b_at(f, begin, MMA_K_BYTES, s * STEP_BYTES, CJ_SWIZZLE_64B);
         return;
     }
     uint32_t pitch = o->side / elements_of(o, UNIT) * UNIT;
@@ -247,7 +247,7 @@ static cj_val fragment_of(cj_fn *f, const mma_kernel *k, const mma_operand *o, u
         uint32_t rows = elements_of(o, STEP_BYTES), pitch = o->side / elements_of(o, UNIT) * UNIT;
         cj_matrix_load(f, 4, 1, cj_mem(f, cj_add(f, o->at[b], stage), s * rows * pitch), &loaded);
     } else {
-        cj_matrix_load(f, 4, 0, cj_mem(f, cj_add(f, o->at[s], stage), b * BLOCK_ROWS * K_BYTES), &loaded);
+        cj_matrix_load(f, 4, 0, cj_mem(f, cj_add(f, o->at[s], stage), b * BLOCK_ROWS * MMA_K_BYTES), &loaded);
     }
     if (k->g->mma[o->which] != CJ_MMA_TF32) return loaded;
     cj_val rounded = cj_regs(f, CJ_B32, 4);
@@ -318,7 +318,7 @@ static void multiply_part(cj_fn *f, const mma_kernel *k, cj_val stage, uint32_t 
 /* At the top of a round all threads have multiplied the stage that the copies of this round overwrite. */
 static void run_units(cj_fn *f, const mma_kernel *k, cj_val rounds)
 {
-    uint32_t stage = (k->v->rows + k->v->columns) * K_BYTES, all = STAGES * stage;
+    uint32_t stage = (k->v->rows + k->v->columns) * MMA_K_BYTES, all = STAGES * stage;
     cj_val b[STEPS][N8 / 2] = { { { 0 } } };
     cj_val full = cj_let(f, CJ_U32, 0), empty = cj_let(f, CJ_U32, (STAGES - 1) * stage);
     cj_name(f, full, "full_stage");
@@ -370,7 +370,7 @@ static void load_next(cj_fn *f, const mma_kernel *k, cj_val element[2][WORDS][WO
 /* Two stages are enough: a stage is written again behind a barrier that all threads reach after its last use. */
 static void run_words(cj_fn *f, const mma_kernel *k, cj_val rounds)
 {
-    uint32_t stage = (k->v->rows + k->v->columns) * K_BYTES, each = WORDS / parts_of(k);
+    uint32_t stage = (k->v->rows + k->v->columns) * MMA_K_BYTES, each = WORDS / parts_of(k);
     cj_val element[2][WORDS][WORD], full = cj_let(f, CJ_U32, 0);
     cj_name(f, full, "full_stage");
     for (int i = 0; i < 2; i++) {
@@ -414,7 +414,7 @@ static void name_source(cj_fn *f, const mma_operand *o)
 /* The tile of this block: sums, then the end. */
 static void mma_tile(cj_fn *f, mma_kernel *k, cj_val batch)
 {
-    uint32_t side = k->v->rows, in_stage = elements_of(&k->o[CJK_GEMM_A], K_BYTES);
+    uint32_t side = k->v->rows, in_stage = elements_of(&k->o[CJK_GEMM_A], MMA_K_BYTES);
     cj_type sum = k->shape.d == CJ_MMA_S32 ? CJ_S32 : CJ_F32;
     for (int i = 0; i < 2; i++) {
         cj_val memory = cj_mad(f, cj_cvt(f, CJ_U64, batch), k->o[i].by_batch, k->o[i].memory);
@@ -466,7 +466,7 @@ void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cj
     cj_warp_id(f, &warp);
     k.warp_row = cj_mul(f, cj_shr(f, warp, bits_below(across)), k.m16 * BLOCK_ROWS);
     k.warp_column = cj_mul(f, cj_and(f, warp, across - 1), N8 * 8);
-    for (int i = 0; i < 2; i++) mma_operand_begin(f, &k, i, i == CJK_GEMM_A ? 0 : side * K_BYTES);
+    for (int i = 0; i < 2; i++) mma_operand_begin(f, &k, i, i == CJK_GEMM_A ? 0 : side * MMA_K_BYTES);
     fragments_begin(f, &k, &k.o[CJK_GEMM_A], k.warp_row);
     fragments_begin(f, &k, &k.o[CJK_GEMM_B], k.warp_column);
     cj_name(f, k.warp_row, "warp_row");

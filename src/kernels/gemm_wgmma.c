@@ -19,9 +19,9 @@
 #include "kernels/gemm_core.h"
 
 enum {
-    GROUP_ROWS = 64, THREADS = 384, GROUP_THREADS = 128, CONSUMER_WARPS = 8,
-    K_BYTES = 128, WGMMAS = K_BYTES / 32, BOX = 64, BOX_BYTES = BOX * K_BYTES,
-    BUFFER = GROUP_ROWS * 128, BUFFERS = 2, ALIGNED = 1024,
+    GROUP_ROWS = 64, THREADS = 384, WGMMA_THREADS = 128, CONSUMER_WARPS = 8,
+    WGMMA_K_BYTES = 128, WGMMAS = WGMMA_K_BYTES / 32, BOX = 64, WGMMA_BOX_BYTES = BOX * WGMMA_K_BYTES,
+    BUFFER = GROUP_ROWS * 128, BUFFERS = 2, WGMMA_ALIGNED = 1024,
     PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232,
     CHUNK_COLUMNS = 32         /* of sums on their way through a buffer */
 };
@@ -55,7 +55,7 @@ void cjk_gemm_wgmma_sizes(cjk_gemm_variant *v)
 {
     uint32_t stages = stages_of(v);
     v->threads = THREADS;
-    v->shared = stages * (v->rows + v->columns) * K_BYTES + buffers_of(v) + stages * 16 + ALIGNED;
+    v->shared = stages * (v->rows + v->columns) * WGMMA_K_BYTES + buffers_of(v) + stages * 16 + WGMMA_ALIGNED;
 }
 
 /* -- Tiles --------------------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void produce_operand(cj_fn *f, const wgmma_kernel *k, int which, cj_val f
         return;
     }
     for (uint32_t b = 0; b < rows / BOX; b++) {
-        cj_val outer = cj_add(f, first, b * BOX), box = cj_add(f, to, b * BOX_BYTES);
+        cj_val outer = cj_add(f, first, b * BOX), box = cj_add(f, to, b * WGMMA_BOX_BYTES);
         cj_tma_load(f, box, map, coordinates(f, k, which, outer, along, batch), full);
     }
 }
@@ -195,7 +195,10 @@ typedef struct wgmma_consumer {
 } wgmma_consumer;
 
 /* The distance between boxes of 64 outer indices, which only operands that are not k contiguous have. */
-static uint32_t leading_of(cjk_next next, uint32_t boxes) { return next == CJK_OUTER_NEXT && boxes ? BOX_BYTES : 16; }
+static uint32_t leading_of(cjk_next next, uint32_t boxes)
+{
+    return next == CJK_OUTER_NEXT && boxes ? WGMMA_BOX_BYTES : 16;
+}
 
 /* With promote: whether a thread has registers for two sets of products. */
 static bool in_turn(const wgmma_kernel *k) { return k->g->o.promote && k->shape.n <= 128; }
@@ -221,16 +224,16 @@ static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wg
     c->group = cj_sub(f, warpgroup, 1);
     cj_val a = k->shared, b = cj_add(f, k->shared, k->stages * k->a_bytes);
     if (k->v->split) b = cj_mad(f, c->group, k->b_bytes / 2, b);
-    else a = cj_mad(f, c->group, BOX_BYTES, a);
-    cj_wgmma_matrix_begin(f, a, leading_of(k->v->next[CJK_GEMM_A], 0), ALIGNED, CJ_SWIZZLE_128B, &c->a);
-    cj_wgmma_matrix_begin(f, b, leading_of(k->v->next[CJK_GEMM_B], 1), ALIGNED, CJ_SWIZZLE_128B, &c->b);
+    else a = cj_mad(f, c->group, WGMMA_BOX_BYTES, a);
+    cj_wgmma_matrix_begin(f, a, leading_of(k->v->next[CJK_GEMM_A], 0), WGMMA_ALIGNED, CJ_SWIZZLE_128B, &c->a);
+    cj_wgmma_matrix_begin(f, b, leading_of(k->v->next[CJK_GEMM_B], 1), WGMMA_ALIGNED, CJ_SWIZZLE_128B, &c->b);
     c->sums = cj_wgmma_accumulators(f, &k->shape);
     c->products[0] = k->g->o.promote ? cj_wgmma_accumulators(f, &k->shape) : c->sums;
     c->products[1] = in_turn(k) ? cj_wgmma_accumulators(f, &k->shape) : c->products[0];
     c->yes = cj_eq(f, k->lane, k->lane);
     c->no = cj_ne(f, k->lane, k->lane);
     c->releases = cj_eq(f, k->lane, 0);
-    c->stores = cj_eq(f, cj_and(f, k->thread, GROUP_THREADS - 1), 0);
+    c->stores = cj_eq(f, cj_and(f, k->thread, WGMMA_THREADS - 1), 0);
     c->before = cj_let(f, CJ_U32, 0);
     c->buffers = cj_mad(f, c->group, BUFFERS * BUFFER, cj_add(f, k->shared, ring));
     c->barrier = cj_add(f, c->group, 1);
@@ -244,8 +247,8 @@ static void consume_stage(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer 
 {
     cj_comment(f, "Multiply a stage: four wgmma of 32 bytes of k each");
     cj_wgmma_matrix a = c->a, b = c->b;
-    uint32_t a_step = k->v->next[CJK_GEMM_A] == CJK_K_NEXT ? 32 : 16 * K_BYTES;
-    uint32_t b_step = k->v->next[CJK_GEMM_B] == CJK_K_NEXT ? 32 : 16 * K_BYTES;
+    uint32_t a_step = k->v->next[CJK_GEMM_A] == CJK_K_NEXT ? 32 : 16 * WGMMA_K_BYTES;
+    uint32_t b_step = k->v->next[CJK_GEMM_B] == CJK_K_NEXT ? 32 : 16 * WGMMA_K_BYTES;
     cj_ring_wait_full(f, &c->ring);
     a.low = cj_mad(f, c->ring.index, k->a_bytes / 16, c->a.low);
     b.low = cj_mad(f, c->ring.index, k->b_bytes / 16, c->b.low);
@@ -337,10 +340,10 @@ static void store_by_map(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *
         uint32_t buffer = i % BUFFERS * BUFFER, last = k->v->columns - columns;
         uint32_t first = i * columns < last ? i * columns : last;
         cj_bulk_wait_read_if(f, c->stores, i == 0 && chunks % 2 ? 0 : 1);
-        cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+        cj_named_barrier_sync(f, c->barrier, cj_imm(f, WGMMA_THREADS));
         cj_store_tile_write(f, &c->tile, buffer, cj_slice(f, c->sums, first / 2, columns / 2));
         cj_fence_async_shared(f);
-        cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+        cj_named_barrier_sync(f, c->barrier, cj_imm(f, WGMMA_THREADS));
         cj_val at = coordinates(f, k, CJK_GEMM_OUT, cj_add(f, t->column, first), row, t->batch);
         cj_tma_store_if(f, c->stores, k->out_map, at, cj_add(f, c->buffers, buffer));
         cj_bulk_commit_if(f, c->stores);
@@ -363,8 +366,8 @@ static void put_sums(cj_fn *f, const wgmma_consumer *c, const cjk_gemm_chunk *ch
 static cjk_gemm_chunk chunk_of(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, uint32_t i)
 {
     return (cjk_gemm_chunk){ .shared = cj_add(f, c->buffers, i % BUFFERS * BUFFER), .rows = GROUP_ROWS,
-                             .columns = CHUNK_COLUMNS, .threads = GROUP_THREADS,
-                             .thread = cj_and(f, k->thread, GROUP_THREADS - 1) };
+                             .columns = CHUNK_COLUMNS, .threads = WGMMA_THREADS,
+                             .thread = cj_and(f, k->thread, WGMMA_THREADS - 1) };
 }
 
 /* Through the common end.  A buffer is written again behind the barrier of the other one; where the next tile begins
@@ -381,11 +384,11 @@ static void store_by_threads(cj_fn *f, const wgmma_kernel *k, const wgmma_consum
         cjk_gemm_chunk chunk = chunk_of(f, k, c, i);
         chunk.skip = i * CHUNK_COLUMNS - first;
         put_sums(f, c, &chunk, first, row, column);
-        cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+        cj_named_barrier_sync(f, c->barrier, cj_imm(f, WGMMA_THREADS));
         cjk_gemm_chunk_store(f, k->g, &k->p, &chunk, cj_mad(f, c->group, GROUP_ROWS, t->row),
                              cj_add(f, t->column, first), t->batch);
     }
-    if (chunks % BUFFERS) cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+    if (chunks % BUFFERS) cj_named_barrier_sync(f, c->barrier, cj_imm(f, WGMMA_THREADS));
 }
 
 /* The sums of all blocks of the cluster meet.  The first wait is for blocks that have not begun. */
@@ -398,7 +401,7 @@ static void store_split(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c
     cjk_gemm_split_send(f, k->v, c->sums, shared, c->group);
     cj_cluster_sync(f);
     cj_comment(f, "Add up what the blocks have sent, and store this block's rows");
-    cjk_gemm_split_store(f, k->g, k->v, &k->p, shared, cj_sub(f, k->thread, GROUP_THREADS), t->row, t->column,
+    cjk_gemm_split_store(f, k->g, k->v, &k->p, shared, cj_sub(f, k->thread, WGMMA_THREADS), t->row, t->column,
                          t->batch);
 }
 
@@ -452,8 +455,8 @@ static void kernel_begin(cj_fn *f, wgmma_kernel *k, cj_fn *epilogue)
         k->by_map = cj_param(f, "by_map", CJ_U32);
     }
     cj_comment(f, "Shared memory: stages, buffers, mbarriers; the tiles of all products and their rounds of k");
-    cj_val start = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, ALIGNED));
-    k->shared = cj_and(f, cj_add(f, start, ALIGNED - 1), 0xfffffc00u);
+    cj_val start = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, WGMMA_ALIGNED));
+    k->shared = cj_and(f, cj_add(f, start, WGMMA_ALIGNED - 1), 0xfffffc00u);
     k->barriers = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes) + buffers_of(k->v));
     k->thread = cj_thread_id(f, CJ_X);
     k->lane = cj_and(f, k->thread, 31);
@@ -485,9 +488,9 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
                                 .d = g->wide == CJ_F32 ? CJ_MMA_F32 : CJ_MMA_S32,
                                 .a_mn = v->next[CJK_GEMM_A] == CJK_OUTER_NEXT,
                                 .b_mn = v->next[CJK_GEMM_B] == CJK_OUTER_NEXT };
-    k.in_stage = K_BYTES / (uint32_t)cjk_size(g->type[CJK_GEMM_A]);
-    k.a_bytes = v->rows * K_BYTES;
-    k.b_bytes = v->columns * K_BYTES;
+    k.in_stage = WGMMA_K_BYTES / (uint32_t)cjk_size(g->type[CJK_GEMM_A]);
+    k.a_bytes = v->rows * WGMMA_K_BYTES;
+    k.b_bytes = v->columns * WGMMA_K_BYTES;
     cj_fn_max_threads(f, THREADS, 1, 1);
     cj_fn_min_blocks(f, 1);
     kernel_begin(f, &k, epilogue);

@@ -115,6 +115,9 @@ bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colum
 /* Whether `n` matrices that are `by` elements apart can be in memory. */
 bool cjk_batches_fit(int64_t by, uint64_t n);
 
+/* How far `n` steps of `by` lead, in either direction; UINT64_MAX where it is more. */
+uint64_t cjk_distance(int64_t by, uint64_t n);
+
 /* Whether two elements are in one place, of `na` that are `a` elements apart, each of them with `nb` that are `b`
  * apart. */
 bool cjk_places_meet(int64_t a, uint64_t na, int64_t b, uint64_t nb);

@@ -90,16 +90,18 @@ bool cjk_zeros_begin(cj_stream *s, cjk_code *c, size_t need, cj_dptr *zeros, con
     return zeros->addr != 0;
 }
 
-/* |a| * b, or UINT64_MAX. */
-static uint64_t product(int64_t a, uint64_t b)
+uint64_t cjk_distance(int64_t by, uint64_t n)
 {
-    uint64_t size = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, out;
-    return __builtin_mul_overflow(size, b, &out) ? UINT64_MAX : out;
+    uint64_t size = by < 0 ? 0 - (uint64_t)by : (uint64_t)by, out;
+    return __builtin_mul_overflow(size, n, &out) ? UINT64_MAX : out;
 }
 
 enum { LARGEST_ELEMENTS = 32 }; /* bytes, and room to add distances */
 
-bool cjk_batches_fit(int64_t by, uint64_t n) { return n <= 1 || product(by, n - 1) <= INT64_MAX / LARGEST_ELEMENTS; }
+bool cjk_batches_fit(int64_t by, uint64_t n)
+{
+    return n <= 1 || cjk_distance(by, n - 1) <= INT64_MAX / LARGEST_ELEMENTS;
+}
 
 bool cjk_elements_at(cj_stream *s, cj_dptr at, size_t size, const char *name, const char *call)
 {
@@ -128,7 +130,7 @@ bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colum
     else if (!out->stride) out->stride = (int64_t)(out->step ? columns * (uint64_t)out->step : columns);
     if (!rows || !columns) return true;
     if (!cjk_elements_at(s, x->data, size, name, call)) return false;
-    uint64_t down = product(out->stride, rows - 1), along = product(out->step, columns - 1);
+    uint64_t down = cjk_distance(out->stride, rows - 1), along = cjk_distance(out->step, columns - 1);
     if (down > INT64_MAX / LARGEST_ELEMENTS || along > INT64_MAX / LARGEST_ELEMENTS)
         return cjk_fail(s, CJ_EINVAL, call,
                         "%s: %llu rows of %llu elements with a stride of %lld and a step of %lld are "

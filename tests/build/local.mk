@@ -5,6 +5,7 @@ sh_tests += \
 	%D%/exports.sh \
 	%D%/first_launch.sh \
 	%D%/folders.sh \
+	%D%/one_unit.sh \
 	%D%/lines_current.sh \
 	%D%/every_macro.sh \
 	%D%/nested_verbs.sh \

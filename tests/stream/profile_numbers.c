@@ -9,7 +9,7 @@
 enum { MOST = 32 };
 static cj_profile_record record[MOST];
 static uint32_t lane[MOST];
-static cji_lane lanes[4] = { { 7, 0, 0 }, { 8, 0, 0 }, { 0, 0, 0 }, { 9, 1, -1 } };
+static cji_profile_lane lanes[4] = { { 7, 0, 0 }, { 8, 0, 0 }, { 0, 0, 0 }, { 9, 1, -1 } };
 static cji_profile_clock clocks[2] = { { 1, 0, 0, "first" }, { 2, 1, 0, "second" } };
 static cji_snap snap = { .record = record, .lane = lane, .lanes = lanes, .nlanes = 4, .clocks = clocks, .nclocks = 2 };
 

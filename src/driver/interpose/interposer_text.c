@@ -26,7 +26,7 @@ static void put_string(cji_line *l, const char *s)
 enum shown { SHOWN_NOT, SHOWN_SIGNED, SHOWN_UNSIGNED, SHOWN_HANDLE, SHOWN_FLOAT, SHOWN_STRING, SHOWN_RESULT };
 
 /* Types that arguments have, or that they point to. */
-static const struct type_row { const char *type; uint8_t bytes, shown; } type_rows[] = {
+static const struct arg_type { const char *type; uint8_t bytes, shown; } arg_types[] = {
     { "int", 4, SHOWN_SIGNED },
     { "CUdevice", 4, SHOWN_SIGNED },
     { "unsigned int", 4, SHOWN_UNSIGNED },
@@ -141,10 +141,10 @@ static const char *const filled_names[] = {
     "symbolFound",
 };
 
-static const struct type_row *find_type(const char *type, size_t n)
+static const struct arg_type *find_type(const char *type, size_t n)
 {
-    for (size_t i = 0; i < sizeof type_rows / sizeof *type_rows; i++)
-        if (strlen(type_rows[i].type) == n && memcmp(type_rows[i].type, type, n) == 0) return &type_rows[i];
+    for (size_t i = 0; i < sizeof arg_types / sizeof *arg_types; i++)
+        if (strlen(arg_types[i].type) == n && memcmp(arg_types[i].type, type, n) == 0) return &arg_types[i];
     return NULL;
 }
 
@@ -194,7 +194,7 @@ static void put_filled(cji_line *l, const char *call, const cji_cu_param *p, uin
         memcpy(&v, at, sizeof(void *));
         cji_say(l, " -> 0x%llx", (unsigned long long)v);
     } else {
-        const struct type_row *t =
+        const struct arg_type *t =
             find_type(p->type, n - 2); /* "T *"; a pointer to const is read, not filled, and found nowhere */
         const char *flags = cji_call_flags(call, p->name);
         if (!t) return;
@@ -241,7 +241,7 @@ static void put_argument(cji_line *l, const cji_cu_row *row, int i, const uint64
     const cji_cu_param *p = &row->param[i];
     const uint64_t v = value[i];
     const size_t n = strlen(p->type);
-    const struct type_row *t = find_type(p->type, n);
+    const struct arg_type *t = find_type(p->type, n);
     const char *flags = cji_call_flags(row->name, p->name);
     cji_say(l, "%s=", p->name);
     if (strcmp(p->type, "const char *") == 0) {

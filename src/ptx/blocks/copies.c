@@ -149,12 +149,12 @@ static cj_val box(cj_fn *f, cj_val map, cj_val at, size_t *dims, const char *cal
 }
 
 /* How a box comes to shared memory. */
-typedef struct load {
+typedef struct tma {
     cj_val p, shared, map, at, mbarrier;
     const cj_val *blocks, *offsets;   /* multicast; im2col */
-} load;
+} tma;
 
-static void tma_load(cj_fn *f, const load *l, const char *call)
+static void tma_load(cj_fn *f, const tma *l, const char *call)
 {
     char mnemonic[CJI_MNEMONIC_MAX];
     size_t dims = 0, n = 3;
@@ -178,34 +178,34 @@ static void tma_load(cj_fn *f, const load *l, const char *call)
 
 void cj_tma_load_if(cj_fn *f, cj_val p, cj_val shared, cj_val map, cj_val at, cj_val mbarrier)
 {
-    tma_load(f, &(load){ .p = p, .shared = shared, .map = map, .at = at, .mbarrier = mbarrier }, __func__);
+    tma_load(f, &(tma){ .p = p, .shared = shared, .map = map, .at = at, .mbarrier = mbarrier }, __func__);
 }
 
 void cj_tma_load(cj_fn *f, cj_val shared, cj_val map, cj_val at, cj_val mbarrier)
 {
-    tma_load(f, &(load){ .shared = shared, .map = map, .at = at, .mbarrier = mbarrier }, __func__);
+    tma_load(f, &(tma){ .shared = shared, .map = map, .at = at, .mbarrier = mbarrier }, __func__);
 }
 
 void cj_tma_load_multicast_if(cj_fn *f, cj_val p, cj_val shared, cj_val map, cj_val at, cj_val mbarrier, cj_val blocks)
 {
-    tma_load(f, &(load){ .p = p, .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .blocks = &blocks },
+    tma_load(f, &(tma){ .p = p, .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .blocks = &blocks },
              __func__);
 }
 
 void cj_tma_load_multicast(cj_fn *f, cj_val shared, cj_val map, cj_val at, cj_val mbarrier, cj_val blocks)
 {
-    tma_load(f, &(load){ .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .blocks = &blocks }, __func__);
+    tma_load(f, &(tma){ .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .blocks = &blocks }, __func__);
 }
 
 void cj_tma_load_im2col_if(cj_fn *f, cj_val p, cj_val shared, cj_val map, cj_val at, cj_val offsets, cj_val mbarrier)
 {
-    tma_load(f, &(load){ .p = p, .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .offsets = &offsets },
+    tma_load(f, &(tma){ .p = p, .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .offsets = &offsets },
              __func__);
 }
 
 void cj_tma_load_im2col(cj_fn *f, cj_val shared, cj_val map, cj_val at, cj_val offsets, cj_val mbarrier)
 {
-    tma_load(f, &(load){ .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .offsets = &offsets }, __func__);
+    tma_load(f, &(tma){ .shared = shared, .map = map, .at = at, .mbarrier = mbarrier, .offsets = &offsets }, __func__);
 }
 
 static void tma_store(cj_fn *f, cj_val p, const char *form, cj_val map, cj_val at, cj_val shared, const char *call)

@@ -3,7 +3,7 @@
 
 #include "ptx/blocks/mma_types.h"
 
-enum { LANES = 32, ROWS = 16, COLUMNS = 8, TILE_BYTES = 32, SEGMENT = 16 };
+enum { MMA_LANES = 32, ROWS = 16, COLUMNS = 8, TILE_BYTES = 32, SEGMENT = 16 };
 
 static const struct { const char *word; uint8_t bits; } types[] = {
     [CJ_MMA_F16] = { "f16", 16 }, [CJ_MMA_BF16] = { "bf16", 16 }, [CJ_MMA_TF32] = { "tf32", 32 },
@@ -21,7 +21,7 @@ static void acc_position(cj_fn *f, bool warpgroup, cj_val *row, cj_val *column, 
     if (row) *row = CJI_NULL;
     if (column) *column = CJI_NULL;
     if (!cji_fn_open(f, call)) return;
-    cj_val thread = cj_thread_id(f, CJ_X), lane = cj_and(f, thread, cji_imm_int(f, LANES - 1));
+    cj_val thread = cj_thread_id(f, CJ_X), lane = cj_and(f, thread, cji_imm_int(f, MMA_LANES - 1));
     if (row) {
         *row = cj_shr(f, lane, cji_imm_int(f, 2));
         if (warpgroup) {
@@ -54,9 +54,9 @@ static cj_val fragment(cj_fn *f, const cj_mma_shape *s, cj_mma_type t, uint32_t 
 {
     char mnemonic[CJI_MNEMONIC_MAX];
     if (!mma_mnemonic(f, s, mnemonic, sizeof mnemonic, call)) return CJI_NULL;
-    if (t == CJ_MMA_F64) return cj_regs(f, CJ_F64, elements / LANES);
+    if (t == CJ_MMA_F64) return cj_regs(f, CJ_F64, elements / MMA_LANES);
     cj_type type = t == CJ_MMA_F32 ? CJ_F32 : t == CJ_MMA_S32 ? CJ_S32 : CJ_B32;
-    return cj_regs(f, type, elements * cji_mma_type_bits(t) / 32 / LANES);
+    return cj_regs(f, type, elements * cji_mma_type_bits(t) / 32 / MMA_LANES);
 }
 
 cj_val cj_mma_a(cj_fn *f, const cj_mma_shape *mma)

@@ -21,17 +21,17 @@
 
 enum { SIM_IPC_SLOT_BITS = 12, SIM_IPC_SLOTS = 1 << SIM_IPC_SLOT_BITS, SIM_IPC_NAP = 20000000 };   /* ns */
 
-typedef struct sim_slot {
+typedef struct sim_ipc_slot {
     _Atomic uint64_t state;         /* version << 1, and 1 while that is pending */
     _Atomic int32_t pid;            /* of the process that recorded it */
-} sim_slot;
+} sim_ipc_slot;
 
 typedef struct sim_ipc_points {
     _Atomic uint64_t last;          /* version << SIM_IPC_SLOT_BITS | slot */
     _Atomic uint64_t versions;      /* used so far */
     _Atomic uint32_t pending;       /* slots */
     _Atomic uint32_t changes;       /* counts points that were reached */
-    sim_slot slot[SIM_IPC_SLOTS];
+    sim_ipc_slot slot[SIM_IPC_SLOTS];
 } sim_ipc_points;
 
 struct sim_ipc_event {
@@ -78,10 +78,13 @@ void cji_sim_ipc_event_drop(sim_ipc_event *h)
 
 /* ---- Points ------------------------------------------------------------------------------------------------------ */
 
-static sim_slot *sim_ipc_slot_of(const sim_ipc_event *h, uint64_t point) { return &h->p->slot[point % SIM_IPC_SLOTS]; }
+static sim_ipc_slot *sim_ipc_slot_of(const sim_ipc_event *h, uint64_t point)
+{
+    return &h->p->slot[point % SIM_IPC_SLOTS];
+}
 
 /* Its process is gone. */
-static bool sim_ipc_slot_orphaned(const sim_slot *s)
+static bool sim_ipc_slot_orphaned(const sim_ipc_slot *s)
 {
     int pid = atomic_load(&s->pid);
     return pid && kill(pid, 0) != 0 && errno == ESRCH;
@@ -89,9 +92,9 @@ static bool sim_ipc_slot_orphaned(const sim_slot *s)
 
 /* The first slot that holds back the point of that version: its own, or an earlier one of a process that lives.
  * NULL: it is reached. */
-static sim_slot *sim_ipc_slot_pending(const sim_ipc_event *h, uint64_t version)
+static sim_ipc_slot *sim_ipc_slot_pending(const sim_ipc_event *h, uint64_t version)
 {
-    sim_slot *first = NULL;
+    sim_ipc_slot *first = NULL;
     uint64_t least = version;
     for (uint64_t i = 0; i < SIM_IPC_SLOTS && atomic_load(&h->p->pending); i++) {
         uint64_t state = atomic_load(&h->p->slot[i].state);
@@ -113,7 +116,7 @@ static uint64_t sim_ipc_point_take(const sim_ipc_event *h)
 {
     uint64_t version = atomic_fetch_add(&h->p->versions, 1) + 1;
     for (uint64_t i = 0; i < SIM_IPC_SLOTS; i++) {
-        sim_slot *s = &h->p->slot[i];
+        sim_ipc_slot *s = &h->p->slot[i];
         uint64_t was = atomic_load(&s->state);
         if (was & 1) continue;
         atomic_fetch_add(&h->p->pending, 1);
@@ -172,7 +175,7 @@ void cji_sim_event_now(const sim_event *e, sim_op **own, uint64_t *foreign)
 
 bool cji_sim_ipc_event_orphaned(const sim_event *e)
 {
-    const sim_slot *slot = sim_ipc_slot_pending(e->ipc, atomic_load(&e->ipc->p->last) >> SIM_IPC_SLOT_BITS);
+    const sim_ipc_slot *slot = sim_ipc_slot_pending(e->ipc, atomic_load(&e->ipc->p->last) >> SIM_IPC_SLOT_BITS);
     return slot && sim_ipc_slot_orphaned(slot);
 }
 
@@ -190,7 +193,7 @@ static void sim_ipc_nap(const sim_ipc_event *h, uint64_t point)
 
 static void sim_ipc_stalls(const sim_ipc_event *h, uint64_t point, const sim_stream *s)
 {
-    const sim_slot *slot = sim_ipc_slot_pending(h, point >> SIM_IPC_SLOT_BITS);
+    const sim_ipc_slot *slot = sim_ipc_slot_pending(h, point >> SIM_IPC_SLOT_BITS);
     if (!slot) return;
     int pid = atomic_load(&slot->pid);
     bool gone = sim_ipc_slot_orphaned(slot);

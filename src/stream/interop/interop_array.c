@@ -163,7 +163,7 @@ static const char *array_read_all(array_reader *r, array_dict *d)
 
 /* -- Types --------------------------------------------------------------------------------------------------------- */
 
-static const struct array_kind { char letter; uint8_t code; } array_kinds[] = {
+static const struct dict_letter { char letter; uint8_t code; } dict_letters[] = {
     { 'b', CJ_TENSOR_BOOL },  { 'i', CJ_TENSOR_INT },     { 'u', CJ_TENSOR_UINT },
     { 'f', CJ_TENSOR_FLOAT }, { 'c', CJ_TENSOR_COMPLEX },
 };
@@ -175,11 +175,11 @@ static cj_status array_type(void *into, const char *text, cj_tensor_type *type, 
     const char *digits = text[0] ? text + 2 : text;
     for (const char *p = digits; *text && text[1] && isdigit((unsigned char)*p) && bytes < 100; p++)
         bytes = bytes * 10 + (uint32_t)(*p - '0');
-    for (size_t i = 0; bytes && bytes <= 16 && i < sizeof array_kinds / sizeof *array_kinds; i++) {
-        if (text[1] != array_kinds[i].letter) continue;
+    for (size_t i = 0; bytes && bytes <= 16 && i < sizeof dict_letters / sizeof *dict_letters; i++) {
+        if (text[1] != dict_letters[i].letter) continue;
         if (text[0] == '>' && bytes > 1)
             return cji_fail(into, CJ_ENOTSUP, call, "the elements are big-endian: \"%s\"", text);
-        *type = (cj_tensor_type){ .code = array_kinds[i].code, .bits = (uint8_t)(8 * bytes), .lanes = 1 };
+        *type = (cj_tensor_type){ .code = dict_letters[i].code, .bits = (uint8_t)(8 * bytes), .lanes = 1 };
         *item = bytes;
         return CJ_OK;
     }
@@ -203,7 +203,7 @@ static cj_status array_strides(void *into, array_dict *d, uint32_t item, const c
     return CJ_OK;
 }
 
-static cj_status array_check(array_dict *d, const char *text, cj_tensor_info *info, const char *call)
+static cj_status array_dict_check(array_dict *d, const char *text, cj_tensor_info *info, const char *call)
 {
     array_reader r = { text };
     uint32_t item = 0;
@@ -240,7 +240,7 @@ cj_tensor *cj_tensor_from_array_interface(cj_device *dev, const char *text)
     cj_tensor_info info = { .size = sizeof info, .place = CJ_TENSOR_CUDA };
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st == CJ_OK && !text) st = cji_fail(NULL, CJ_EINVAL, call, "text is NULL");
-    if (st == CJ_OK) st = array_check(&d, text, &info, call);
+    if (st == CJ_OK) st = array_dict_check(&d, text, &info, call);
     if (st == CJ_OK) st = array_place(dev, d.data, &info, call);
     if (st != CJ_OK) return cji_tensor_failed(st, call, NULL);
     info.data = (cj_dptr){ d.data };
@@ -257,8 +257,8 @@ cj_tensor *cj_tensor_from_array_interface(cj_device *dev, const char *text)
 /* The letter of a type; what the protocol lacks is an unsigned integer of its size. */
 static char array_letter(const cj_tensor_type *type)
 {
-    for (size_t i = 0; i < sizeof array_kinds / sizeof *array_kinds; i++)
-        if (array_kinds[i].code == type->code) return array_kinds[i].letter;
+    for (size_t i = 0; i < sizeof dict_letters / sizeof *dict_letters; i++)
+        if (dict_letters[i].code == type->code) return dict_letters[i].letter;
     return 'u';
 }
 

@@ -78,7 +78,7 @@ struct cji_mem {
     uint32_t retained;         /* sets that retain it, and its device too; with what follows under the state's lock */
     bool freed;                /* by the user */
     uint8_t shape;             /* a cji_mem_shape */
-    uint8_t place, bin;        /* of a block: a cji_place; the bin that its room belongs to */
+    uint8_t place, bin;        /* of a block: a cji_block_place; the bin that its room belongs to */
     cji_mem_state *state;
     const cji_mem_type *type;
     cji_deferred deferred;
@@ -95,7 +95,7 @@ enum { CJI_FREED = 64 }; /* the latest ones of a device are remembered */
 /* Memory of cj_alloc is a block of a chunk; a chunk is memory of the driver's pool.  Larger memory than `most` is an
  * allocation of the driver's own.
  *
- * A block is in one place (cji_place).  Invariants
+ * A block is in one place (cji_block_place).  Invariants
  *   A chunk's blocks lie side by side and cover it.
  *   A block in a stream's lists was freed behind what was enqueued on that stream before; its other uses are complete.
  *   The stream itself takes it at once.  Another stream takes it behind the list's mark, an event that is recorded on
@@ -118,13 +118,13 @@ typedef struct cji_bins {
     cji_block *bin[CJI_BINS];
 } cji_bins;
 
-typedef enum cji_place {
+typedef enum cji_block_place {
     CJI_PLACE_IDLE,     /* in the heap */
     CJI_PLACE_LIVE,     /* the user's */
     CJI_PLACE_CACHED,   /* in its home stream's lists */
     CJI_PLACE_DEFERRED, /* freed; its release waits in the release queue */
     CJI_PLACE_RETAINED  /* freed, and a graph retains it */
-} cji_place;
+} cji_block_place;
 
 /* A block: mem.bytes are what the user asked for, mem.home is the slot of its lists, NULL while it is idle.  What each
  * allocation and release reads and writes comes first, in one line of the processor's cache: up to the mem's bin. */

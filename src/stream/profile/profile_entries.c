@@ -54,7 +54,7 @@ static size_t entry_lane(cj_profile *p, const cji_recorder *r, uint64_t stream, 
     if (!cji_grow(&p->lane, &p->lane_cap, p->lanes + 1, sizeof *p->lane)) return SIZE_MAX;
     lane = cji_map_intern(&p->lane_map, (const char *)key, sizeof key);
     if (lane == CJI_MAP_NONE) return SIZE_MAX;
-    p->lane[p->lanes++] = (cji_lane){ .stream = stream, .clock = (uint32_t)clock, .priority = priority };
+    p->lane[p->lanes++] = (cji_profile_lane){ .stream = stream, .clock = (uint32_t)clock, .priority = priority };
     return lane;
 }
 
@@ -84,7 +84,7 @@ void cji_profile_drop_entries(cj_profile *p)
 
 void cji_profile_show(const cj_profile *p, const cji_profile_entry *e, cj_profile_record *out)
 {
-    const cji_lane *lane = &p->lane[e->lane];
+    const cji_profile_lane *lane = &p->lane[e->lane];
     const cji_profile_clock *clock = &p->clock[lane->clock];
     const int64_t offset = e->kind == CJ_PROFILE_MEMORY ? 0 : clock->offset;
     *out = (cj_profile_record){ .name = e->name,
@@ -142,7 +142,7 @@ static bool snap_copy(const cj_profile *p, uint64_t stream, uint32_t number, cji
     snap->clocks = cji_zalloc(clocks * sizeof *snap->clocks);
     const bool ok = item && snap->record && snap->lane && snap->lanes && snap->clocks;
     for (size_t i = 0; i < p->count && ok; i++) {
-        const cji_lane *lane = &p->lane[p->entry[i].lane];
+        const cji_profile_lane *lane = &p->lane[p->entry[i].lane];
         if (number && (lane->stream != stream || p->clock[lane->clock].number != number)) continue;
         cji_profile_show(p, &p->entry[i], &item[snap->count].record);
         item[snap->count++].lane = p->entry[i].lane;

@@ -144,11 +144,11 @@ typedef struct cji_profile_entry {
 } cji_profile_entry;
 
 /* A stream that has records; stream 0 is the memory of the device. */
-typedef struct cji_lane {
+typedef struct cji_profile_lane {
     uint64_t stream;
     uint32_t clock; /* index */
     int priority;
-} cji_lane;
+} cji_profile_lane;
 
 /* A recorder that has records. */
 typedef struct cji_profile_clock {
@@ -167,7 +167,7 @@ struct cj_profile {
     uint32_t turn;
     cji_profile_entry *entry;
     size_t count, cap, polled;
-    cji_lane *lane;
+    cji_profile_lane *lane;
     size_t lanes, lane_cap;
     cji_map lane_map;
     cji_profile_clock *clock;
@@ -193,7 +193,7 @@ typedef struct cji_snap {
     cj_profile_record *record;
     uint32_t *lane; /* of each record */
     size_t count, cap, lane_room;
-    cji_lane *lanes;
+    cji_profile_lane *lanes;
     size_t nlanes;
     cji_profile_clock *clocks;
     size_t nclocks;
