@@ -54,8 +54,9 @@ static void fill(void)
 /* Results and log-sum-exps; false: it was not launched, or wrote beside them. */
 static bool run(cj_attention *x)
 {
-    const cj_attention_args a = { .q = { memory[Q].data }, .k = { memory[K].data }, .v = { memory[V].data },
-                                  .out = { memory[OUT].data }, .lse = { memory[LSE].data },
+    const cj_attention_args a = { .q = { .data = memory[Q].data }, .k = { .data = memory[K].data },
+                                  .v = { .data = memory[V].data }, .out = { .data = memory[OUT].data },
+                                  .lse = { .data = memory[LSE].data },
                                   .batches = cases[number].batches, .queries = cases[number].queries,
                                   .keys = cases[number].keys, .heads = cases[number].heads,
                                   .kv_heads = cases[number].kv_heads };
