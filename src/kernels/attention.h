@@ -27,7 +27,8 @@ enum { CJK_SCALAR_QUERIES = 32, CJK_MMA_QUERIES = 64, CJK_MMA_KEYS = 64, CJK_ATT
 /* The same for wgmma: queries of a warpgroup; heads are padded to chunks of 64 elements, which are 128 bytes. */
 enum { CJK_WGMMA_QUERIES = 64, CJK_WGMMA_KEYS = 128, CJK_WGMMA_CHUNK = 64 };
 
-/* Queries of a sequence from which on causal attention has a kernel of its own, if heads have one chunk. */
+/* Queries of a sequence from which on causal attention has a kernel of its own, if heads have one chunk and all blocks
+ * two of its tiles. */
 enum { CJK_LONG_QUERIES = 4096 };
 
 /* How the kernel of wgmma divides its work and its memory. */
