@@ -12,7 +12,7 @@ for cc in ${CUJIT_TSAN:-gcc clang}; do
     mkdir -p "$dir" || exit 1
     [ -e "$dir/Makefile" ] ||
         (cd "$dir" && "$src/configure" CC="$cc" --disable-static --enable-debug \
-            CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' >configure.log 2>&1) ||
+            CFLAGS='-O1 -g1 -fsanitize=thread -fno-omit-frame-pointer' >configure.log 2>&1) ||
         { tail -n 5 "$dir/configure.log"; exit 1; }
     echo "check-tsan: $cc"
     # A report is exit status 66; unloaded libraries and exits with threads at work are what some tests are about.
