@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the tree with the address and undefined-behaviour sanitizers, in ubsan-COMPILER of the current folder, and runs
-# tests there; a report ends its test. Debug information holds lines alone: with all of it the tree takes twice the disk.
+# tests there; a report ends its test. With lines alone as debug information: all of it takes twice the disk.
 # usage: ubsan.sh SRCDIR      (make check-ubsan)
 # environment: $MAKE, $jobs (-jN or nothing), $tests (names)
 src=$1
