@@ -195,7 +195,7 @@ cj_status cj_argmax_launch(cj_stream *s, cj_argmax *object, const cj_argmax_args
     static const char call[] = "cj_argmax_launch";
     cjk_argmax *a = cj_object_data(object, &argmax_type, s, call);
     cjk_matrix x;
-    cj_dptr space;
+    cjk_space space;
     if (!a) return cj_error_last()->status;
     if (!args) return cjk_fail(s, CJ_EINVAL, call, "the arguments are NULL");
     if (!args->columns) return cjk_fail(s, CJ_EINVAL, call, "rows of 0 columns have no greatest element");
@@ -213,13 +213,13 @@ cj_status cj_argmax_launch(cj_stream *s, cj_argmax *object, const cj_argmax_args
         return cj_error_last()->status;
     const uint32_t all[3] = { (uint32_t)rows, (uint32_t)pieces, 1 }, each_row[3] = { (uint32_t)rows, 1, 1 };
     const cj_arg first[] = { cj_arg_ptr(x.data), cj_arg_i(x.stride), cj_arg_i(x.step), cj_arg_u(args->columns),
-                             cj_arg_u(piece), cj_arg_ptr(pieces == 1 ? args->out : space), cj_arg_u(pieces) };
-    const cj_arg second[] = { cj_arg_ptr(space), cj_arg_u(pieces), cj_arg_ptr(args->out) };
+                             cj_arg_u(piece), cj_arg_ptr(pieces == 1 ? args->out : space.at), cj_arg_u(pieces) };
+    const cj_arg second[] = { cj_arg_ptr(space.at), cj_arg_u(pieces), cj_arg_ptr(args->out) };
     unsigned vectors = cjk_fits_vectors(&x, rows, cjk_size(a->type));
     unsigned kernel = (pieces == 1 ? ARGMAX_ONE : ARGMAX_PIECES) + vectors;
     cj_status st = cjk_launch(s, &a->code, kernel, all, CJK_THREADS, first, 7);
     if (st == CJ_OK && pieces > 1) st = cjk_launch(s, &a->code, ARGMAX_END, each_row, CJK_THREADS, second, 3);
-    return st;
+    return cjk_space_end(s, &a->code, &space, st);
 }
 
 cj_status cj_argmax_ptx(cj_argmax *x, unsigned flags, const char **text, size_t *bytes)

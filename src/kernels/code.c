@@ -25,6 +25,11 @@ bool cjk_options(void *object, const char *call, void *to, size_t bytes, const v
     if (size < sizeof size || size > 4096)
         return cjk_fail(object, CJ_EINVAL, call, "the options' size is %zu; fill them with the _defaults call", size),
                false;
+    for (size_t i = bytes; i < size; i++)
+        if (((const char *)opts)[i])
+            return cjk_fail(object, CJ_EINVAL, call,
+                            "the options' size is %zu, of which this library knows %zu, and what is behind is not 0",
+                            size, bytes), false;
     memcpy(to, opts, size < bytes ? size : bytes);
     return true;
 }
@@ -128,20 +133,6 @@ bool cjk_function_fits(void *object, const cjk_code *c, const char *function, co
     return false;
 }
 
-static cj_status take_slots(void *object, cjk_code *c, uint32_t count, size_t each, const char *call)
-{
-    if (!count || !each) return CJ_OK;
-    if (each > SIZE_MAX / 2 / count)
-        return cjk_fail(object, CJ_EINVAL, call, "%u pieces of workspace of %zu bytes are beyond any memory", count,
-                        each);
-    c->slots.each = cjk_whole(each);
-    c->slots.count = count;
-    c->slots.home = cj_stream_create(c->dev, NULL);
-    c->slots.memory = cj_alloc(c->slots.home, c->slots.each * count);
-    cj_stream_sync(c->slots.home);
-    return cj_object_fail_from(object, c->slots.home, call);
-}
-
 cj_kernel_cache *cjk_cache_begin(void *object, cjk_code *c, cj_kernel_cache *cache, const char *call)
 {
     if (cache || cj_error_of(object)->status != CJ_OK) return cache;
@@ -159,7 +150,7 @@ void cjk_end(void *object, cjk_code *c, const char *const *names, size_t n, cj_k
         c->k[i] = cj_kernel_cache_load(cache, c->m, names[i], NULL);
         st = cj_object_fail_from(object, c->k[i], call);
     }
-    if (st == CJ_OK) st = take_slots(object, c, count, each, call);
+    if (st == CJ_OK) st = cjk_slots_take(object, c, count, each, call);
     if (st != CJ_OK) cjk_failed(object);
 }
 
@@ -234,10 +225,8 @@ void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n, cjk
 void cjk_release(void *code)
 {
     cjk_code *c = code;
+    cjk_slots_release(c); /* while the kernels keep the device open */
     for (size_t i = 0; i < CJK_KERNELS; i++) cj_kernel_free(c->k[i]);
-    cjk_space_release(c);
-    if (c->slots.memory.addr) cj_free(c->dev, c->slots.memory);
-    cj_stream_free(c->slots.home);
     cj_ptx_free(c->m);
     if (c->cache) cache_release(c->cache);
 }

@@ -212,7 +212,7 @@ cj_status cj_gemv_launch(cj_stream *s, cj_gemv *object, const cj_gemv_args *a)
 {
     static const char call[] = "cj_gemv_launch";
     cjk_gemv *g = cj_object_data(object, &gemv_type, s, call);
-    cj_dptr space;
+    cjk_space space;
     if (!g) return cj_error_last()->status;
     if (!a) return cjk_fail(s, CJ_EINVAL, call, "the arguments are NULL");
     const cjk_gemv_format *b = &cjk_gemv_formats[g->o.format];
@@ -235,12 +235,13 @@ cj_status cj_gemv_launch(cj_stream *s, cj_gemv *object, const cj_gemv_args *a)
     if (cjk_gemv_bulk_fits(g, a, row_bytes, packed, &shape)) return enqueue_bulk(s, g, a, row_bytes, packed, &shape);
     if (!cjk_space_begin(s, &g->code, gemv_need(g, a->columns), &a->workspace, &space, call))
         return cj_error_last()->status;
-    cj_dptr x = space.addr ? space : a->x;
-    cj_status st = space.addr ? enqueue_quantise(s, g, a->x, a->columns, x) : CJ_OK;
+    cj_dptr x = space.at.addr ? space.at : a->x;
+    cj_status st = space.at.addr ? enqueue_quantise(s, g, a->x, a->columns, x) : CJ_OK;
     const uint32_t grid[3] = { (uint32_t)((a->rows - 1) / CJK_GEMV_WARPS + 1), 1, 1 };
     const cj_arg args[] = { cj_arg_ptr(a->matrix), cj_arg_u(row_bytes), cj_arg_ptr(x), cj_arg_ptr(a->out),
                             cj_arg_u(a->rows), cj_arg_u(a->columns) };
-    return st == CJ_OK ? cjk_launch(s, &g->code, CJK_GEMV_ROWS, grid, CJK_THREADS, args, 6) : st;
+    if (st == CJ_OK) st = cjk_launch(s, &g->code, CJK_GEMV_ROWS, grid, CJK_THREADS, args, 6);
+    return cjk_space_end(s, &g->code, &space, st);
 }
 
 cj_status cj_gemv_ptx(cj_gemv *g, unsigned flags, const char **text, size_t *bytes)

@@ -12,6 +12,7 @@
 #ifndef CJK_KERNELS_CORE_H
 #define CJK_KERNELS_CORE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include <cujit/cujit.h>
@@ -22,11 +23,18 @@ enum { CJK_KERNELS = 48, CJK_THREADS = 256 };
 struct cjk_cache;
 
 /* The workspace of launches in flight: `count` pieces of `each` bytes, taken in turn. */
+typedef struct cjk_slot {
+    pthread_mutex_t busy;        /* held while a launch that uses the piece is enqueued */
+    cj_event *done;              /* behind the latest launch that uses it */
+    _Atomic(uint64_t) stream;    /* the id of that launch's stream; 0: none */
+} cjk_slot;
+
 typedef struct cjk_slots {
     cj_stream *home;
     cj_dptr memory;
     size_t each;
     uint32_t count;
+    cjk_slot *slot;
     atomic_uint next;
 } cjk_slots;
 
@@ -38,7 +46,6 @@ typedef struct cjk_code {
     bool early;                /* kernels that wait for those before them, as cjk_start_early has them, begin early */
     struct cjk_cache *cache;   /* NULL: the caller's */
     cjk_slots slots;
-    _Atomic(void *) captured;  /* memory of captured launches (workspace.c) */
 } cjk_code;
 
 /* A failure with a formatted sentence, left in `object`. */
@@ -90,17 +97,28 @@ cj_status cjk_print(void *object, const cj_object_type *type, unsigned flags, co
 /* Bytes as a piece of workspace: a multiple of 256. */
 static inline size_t cjk_whole(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/* Finds `need` bytes for a launch on `s`: the caller's, else memory of the graph while `s` is capturing, else the
- * object's next piece.  False: the failure is left in `s`. */
-bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace *given, cj_dptr *space,
+/* Workspace of one launch, from cjk_space_begin to cjk_space_end. */
+typedef struct cjk_space {
+    cj_dptr at;             /* { 0 }: none is needed */
+    cj_dptr captured;       /* the graph's, which the launch frees: the graph keeps it; { 0 }: not of a graph */
+    cjk_slot *slot;         /* the object's piece that it is; NULL: none of them */
+} cjk_space;
+
+/* Takes the object's pieces: `count` of `each` bytes.  Or a failure is left in `object`. */
+cj_status cjk_slots_take(void *object, cjk_code *c, uint32_t count, size_t each, const char *call);
+void cjk_slots_release(cjk_code *c);
+
+/* Finds `need` bytes for a launch on `s`: the caller's, else memory of the graph while `s` is capturing, else one of
+ * the object's pieces, for which `s` waits if another stream had it last.  False: the failure is left in `s`. */
+bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace *given, cjk_space *space,
                      const char *call);
 
 /* Finds memory of the graph while `s` is capturing.  It is 0 now; launches of the graph find what those before have
  * left there.  False: the failure is left in `s`. */
-bool cjk_zeros_begin(cj_stream *s, cjk_code *c, size_t need, cj_dptr *zeros, const char *call);
+bool cjk_zeros_begin(cj_stream *s, cjk_code *c, size_t need, cjk_space *space, const char *call);
 
-/* Frees the memory of captured launches, as far as no graph keeps it. */
-void cjk_space_release(cjk_code *c);
+/* Ends the launch: all its kernels are enqueued, or `st` says why not.  Returns `st`, or a failure left in `s`. */
+cj_status cjk_space_end(cj_stream *s, const cjk_code *c, cjk_space *space, cj_status st);
 
 /* -- Rows and launches (workspace.c) ------------------------------------------------------------------------------- */
 
@@ -194,8 +212,13 @@ typedef struct cjk_join {
     cj_combine_op op;
     cj_fn *fn;          /* NULL: `op` */
     cj_type type;       /* of the values */
+    cj_type bounds;     /* MIN and MAX begin with the greatest and the least value of this type */
     uint64_t identity;  /* its bits, for a function */
 } cjk_join;
+
+/* The bounds of values of `in` that are joined in `wide` and stored as `out`: integers whose result is narrower than
+ * `wide` have those of `in`, which the result holds. */
+cj_type cjk_bounds(cj_type in, cj_type wide, cj_type out);
 
 /* What a user chooses of an operation, and its check: the failure is left in `object`. */
 typedef struct cjk_join_opts {

@@ -200,7 +200,7 @@ cj_reduce *cj_reduce_create(cj_device *dev, const cj_reduce_opts *opts)
     if (!cjk_options(x, call, &r->o, sizeof r->o, opts) || reduce_check(x, r, call) != CJ_OK) return cjk_failed(x), x;
     if (!cjk_begin(x, &r->code, dev, r->o.module, call)) return x;
     cj_ptx *m = r->code.m;
-    cjk_join j = { .op = (cj_combine_op)r->o.op, .type = r->wide, .identity = r->o.identity };
+    cjk_join j = { (cj_combine_op)r->o.op, NULL, r->wide, cjk_bounds(r->type, r->wide, r->out), r->o.identity };
     if (r->o.function) j.fn = cj_ptx_find(m, r->o.function);
     if (j.fn && cj_object_fail_from(x, j.fn, call) != CJ_OK) return cjk_failed(x), x;
     for (unsigned v = 0; v < 2; v++) {
@@ -237,7 +237,7 @@ cj_status cj_reduce_launch(cj_stream *s, cj_reduce *object, const cj_reduce_args
     static const char call[] = "cj_reduce_launch";
     cjk_reduce *r = cj_object_data(object, &reduce_type, s, call);
     cjk_matrix x;
-    cj_dptr space;
+    cjk_space space;
     if (!r) return cj_error_last()->status;
     if (!a) return cjk_fail(s, CJ_EINVAL, call, "the arguments are NULL");
     uint64_t rows = a->rows ? a->rows : 1, pieces = pieces_of(r->type, a->columns);
@@ -251,10 +251,10 @@ cj_status cj_reduce_launch(cj_stream *s, cj_reduce *object, const cj_reduce_args
         return reduce_enqueue(s, r, REDUCE_ONE + vectors, &x, rows, a->columns, piece, a->out);
     if (!cjk_space_begin(s, &r->code, reduce_need(r, rows, a->columns), &a->workspace, &space, call))
         return cj_error_last()->status;
-    const cjk_matrix parts = { space, (int64_t)pieces, 1 };
-    cj_status st = reduce_enqueue(s, r, REDUCE_PIECES + vectors, &x, rows, a->columns, piece, space);
+    const cjk_matrix parts = { space.at, (int64_t)pieces, 1 };
+    cj_status st = reduce_enqueue(s, r, REDUCE_PIECES + vectors, &x, rows, a->columns, piece, space.at);
     if (st == CJ_OK) st = reduce_enqueue(s, r, REDUCE_END, &parts, rows, pieces, pieces, a->out);
-    return st;
+    return cjk_space_end(s, &r->code, &space, st);
 }
 
 cj_status cj_reduce_ptx(cj_reduce *r, unsigned flags, const char **text, size_t *bytes)

@@ -117,7 +117,7 @@ static void scan_write(cj_ptx *m, const cjk_scan *r, unsigned i)
 {
     cjk_scan_shape s = r->shape;
     const char *name = scan_names[i];
-    s.join = (cjk_join){ .op = (cj_combine_op)r->o.op, .type = r->wide, .identity = r->o.identity };
+    s.join = (cjk_join){ (cj_combine_op)r->o.op, NULL, r->wide, cjk_bounds(r->type, r->wide, r->out), r->o.identity };
     if (r->o.function) s.join.fn = cj_ptx_find(m, r->o.function);
     switch (i) {
     case SCAN_TOTALS: cjk_write_scan_totals(m, name, &s); break;
@@ -194,7 +194,8 @@ static bool scan_streams(const cjk_scan *r, const cjk_matrix *x, const cjk_matri
 static cj_status launch_streams(cj_stream *s, cjk_scan *r, const cj_scan_args *a, const cjk_matrix *x,
                                 const cjk_matrix *out, uint64_t rows, uint64_t tiles, const char *call)
 {
-    cj_dptr state;
+    cjk_space state;
+    cj_status st = CJ_OK;
     bool in_graph = cj_stream_is_capturing(s);
     size_t each = cjk_whole(cjk_scan_stream_state(&r->shape, tiles));
     uint32_t blocks = tiles < r->blocks ? (uint32_t)tiles : r->blocks;
@@ -203,35 +204,34 @@ static cj_status launch_streams(cj_stream *s, cjk_scan *r, const cj_scan_args *a
     if (in_graph ? !cjk_zeros_begin(s, &r->code, rows * each, &state, call)
                  : !cjk_space_begin(s, &r->code, scan_need(r, rows, a->columns), &a->workspace, &state, call))
         return cj_error_last()->status;
-    for (uint64_t row = 0; row < rows; row++) {
+    for (uint64_t row = 0; row < rows && st == CJ_OK; row++) {
         int64_t x_row = (int64_t)row * x->stride, out_row = (int64_t)row * out->stride;
-        cj_dptr own = cj_offset(state, in_graph ? (int64_t)(row * each) : 0);
+        cj_dptr own = cj_offset(state.at, in_graph ? (int64_t)(row * each) : 0);
         const cj_arg epoch_args[] = { cj_arg_ptr(own), cj_arg_u(blocks) };
-        cj_status st = in_graph ? cjk_launch(s, &r->code, SCAN_EPOCH, (const uint32_t[]){ 1, 1, 1 }, 1, epoch_args, 2)
-                                : cj_fill32(s, own, 0, each / 4);
+        st = in_graph ? cjk_launch(s, &r->code, SCAN_EPOCH, (const uint32_t[]){ 1, 1, 1 }, 1, epoch_args, 2)
+                      : cj_fill32(s, own, 0, each / 4);
         const cj_arg args[] = { cj_arg_ptr(cj_offset(x->data, x_row * (int64_t)cjk_size(r->type))),
                                 cj_arg_ptr(cj_offset(out->data, out_row * (int64_t)cjk_size(r->out))),
                                 cj_arg_u(a->columns), cj_arg_u(a->columns / r->shape.columns), cj_arg_u(tiles),
                                 cj_arg_ptr(own) };
         if (st == CJ_OK) st = cj_launch_n(s, r->code.k[SCAN_STREAM], &dims, args, 6);
-        if (st != CJ_OK) return st;
     }
-    return CJ_OK;
+    return cjk_space_end(s, &r->code, &state, st);
 }
 
 static cj_status launch_tiles(cj_stream *s, cjk_scan *r, const cj_scan_args *a, const cjk_matrix *x,
                               const cjk_matrix *out, uint64_t rows, uint64_t tiles, const char *call)
 {
-    cj_dptr space;
+    cjk_space space;
     if (!cjk_space_begin(s, &r->code, scan_need(r, rows, a->columns), &a->workspace, &space, call))
         return cj_error_last()->status;
-    cj_dptr offsets = cj_offset(space, (int64_t)(tiles > 1 ? cjk_whole(rows * tiles * cjk_size(r->wide)) : 0));
+    cj_dptr offsets = cj_offset(space.at, (int64_t)(tiles > 1 ? cjk_whole(rows * tiles * cjk_size(r->wide)) : 0));
     const uint32_t all[3] = { (uint32_t)(rows * tiles), 1, 1 }, each_row[3] = { (uint32_t)rows, 1, 1 };
     uint32_t fits = cjk_fits_vectors(x, rows, cjk_size(r->type));
     uint32_t out_fits = cjk_fits_vectors(out, rows, cjk_size(r->out));
     const cj_arg total_args[] = { cj_arg_ptr(x->data), cj_arg_i(x->stride), cj_arg_i(x->step), cj_arg_u(a->columns),
-                                  cj_arg_u(tiles), cj_arg_ptr(space), cj_arg_u(fits) };
-    const cj_arg offset_args[] = { cj_arg_ptr(space), cj_arg_ptr(offsets), cj_arg_u(tiles) };
+                                  cj_arg_u(tiles), cj_arg_ptr(space.at), cj_arg_u(fits) };
+    const cj_arg offset_args[] = { cj_arg_ptr(space.at), cj_arg_ptr(offsets), cj_arg_u(tiles) };
     const cj_arg tile_args[] = { cj_arg_ptr(x->data), cj_arg_i(x->stride), cj_arg_i(x->step), cj_arg_u(a->columns),
                                  cj_arg_u(tiles), cj_arg_ptr(out->data), cj_arg_i(out->stride), cj_arg_i(out->step),
                                  cj_arg_ptr(offsets), cj_arg_u(fits), cj_arg_u(out_fits) };
@@ -239,7 +239,8 @@ static cj_status launch_tiles(cj_stream *s, cjk_scan *r, const cj_scan_args *a, 
     if (tiles > 1) st = cjk_launch(s, &r->code, SCAN_TOTALS, all, CJK_SCAN_THREADS, total_args, 7);
     if (tiles > 1 && st == CJ_OK)
         st = cjk_launch(s, &r->code, SCAN_OFFSETS, each_row, CJK_SCAN_THREADS, offset_args, 3);
-    return st == CJ_OK ? cjk_launch(s, &r->code, SCAN_TILES, all, CJK_SCAN_THREADS, tile_args, 11) : st;
+    if (st == CJ_OK) st = cjk_launch(s, &r->code, SCAN_TILES, all, CJK_SCAN_THREADS, tile_args, 11);
+    return cjk_space_end(s, &r->code, &space, st);
 }
 
 cj_status cj_scan_launch(cj_stream *s, cj_scan *object, const cj_scan_args *a)

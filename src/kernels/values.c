@@ -117,13 +117,27 @@ static uint64_t value_bound(cj_type type, bool least)
     return least ? 0 : all;
 }
 
+cj_type cjk_bounds(cj_type in, cj_type wide, cj_type out)
+{
+    bool floating = wide == CJ_F32 || wide == CJ_F64 || in == CJ_F16 || in == CJ_BF16 || in == CJ_F32 || in == CJ_F64;
+    return !floating && cjk_size(out) < cjk_size(wide) && cjk_size(in) < cjk_size(wide) ? in : wide;
+}
+
+/* The same value in `type`, which is an integer of as many bits or more, or the same. */
+static uint64_t bound_in(cj_type type, cj_type of, bool least)
+{
+    uint64_t bits = value_bound(of, least);
+    if (type != of && is_signed(of) && least) bits |= UINT64_MAX << (8 * cjk_size(of) - 1);
+    return bits & UINT64_MAX >> (64 - 8 * cjk_size(type));
+}
+
 cj_val cjk_identity(cj_fn *f, const cjk_join *j)
 {
     uint64_t bits = j->identity;
     if (!j->fn) switch (j->op) {
     case CJ_COMBINE_MUL: bits = j->type == CJ_F32 ? 0x3f800000 : j->type == CJ_F64 ? 0x3ff0000000000000 : 1; break;
-    case CJ_COMBINE_MIN: bits = value_bound(j->type, false); break;
-    case CJ_COMBINE_MAX: bits = value_bound(j->type, true); break;
+    case CJ_COMBINE_MIN: bits = bound_in(j->type, j->bounds, false); break;
+    case CJ_COMBINE_MAX: bits = bound_in(j->type, j->bounds, true); break;
     case CJ_COMBINE_AND: bits = value_bound(CJ_U64, false) >> (64 - 8 * cjk_size(j->type)); break;
     default: bits = 0; break;
     }

@@ -1,62 +1,107 @@
 /* What a launch checks and gets before its kernels: workspace, rows. */
+#include <stdlib.h>
+
 #include "kernels/kernels_core.h"
 
-/* Memory of captured launches: a list of objects, the latest first.  It is freed with the object; graphs keep it. */
-typedef struct cjk_captured { cj_device *dev; cj_dptr memory; void *next; } cjk_captured;
+/* -- The object's pieces ------------------------------------------------------------------------------------------- */
 
-static void captured_end(void *data)
-{
-    cjk_captured *c = data;
-    if (c->memory.addr) cj_free(c->dev, c->memory);
-}
-static const cj_object_type captured_type = {
-    sizeof captured_type, "captured workspace", sizeof(cjk_captured), captured_end
-};
-
-/* Memory that is 0, and which the capture of `s` uses.  It is set now, by a stream of its own. */
-static cj_dptr alloc_zeros(cj_stream *s, cj_device *dev, size_t need, const char *call)
-{
-    cj_stream *other = cj_stream_create(dev, NULL);
-    cj_dptr memory = cj_alloc(other, need);
-    cj_fill32(other, memory, 0, need / 4);
-    cj_stream_sync(other);
-    if (cj_object_fail_from(s, other, call) != CJ_OK || cj_stream_use(s, memory) != CJ_OK) {
-        if (memory.addr) cj_free(dev, memory);
-        memory.addr = 0;
-    }
-    cj_stream_free(other);
-    return memory;
-}
-
-static cj_dptr take_captured(cj_stream *s, cjk_code *c, size_t need, bool zeros, const char *call)
-{
-    void *made = cj_object_create(&captured_type, call);
-    cjk_captured *own = cj_object_data(made, &captured_type, s, call);
-    if (own) *own = (cjk_captured){ .dev = c->dev };
-    if (own) own->memory = zeros ? alloc_zeros(s, c->dev, need, call) : cj_alloc(s, need);
-    if (!own || !own->memory.addr) {
-        cj_object_free(made, &captured_type, call);
-        return (cj_dptr){ 0 };
-    }
-    own->next = atomic_load(&c->captured);
-    while (!atomic_compare_exchange_weak(&c->captured, &own->next, made)) continue;
-    return own->memory;
-}
-
-void cjk_space_release(cjk_code *c)
-{
-    for (void *object = atomic_load(&c->captured), *next; object; object = next) {
-        cjk_captured *own = cj_object_data(object, &captured_type, NULL, "cj_object_free");
-        next = own ? own->next : NULL;
-        cj_object_free(object, &captured_type, "cj_object_free");
-    }
-}
-
-bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace *given, cj_dptr *space,
-                     const char *call)
+cj_status cjk_slots_take(void *object, cjk_code *c, uint32_t count, size_t each, const char *call)
 {
     cjk_slots *slots = &c->slots;
-    space->addr = 0;
+    if (!count || !each) return CJ_OK;
+    if (each > SIZE_MAX / 2 / count)
+        return cjk_fail(object, CJ_EINVAL, call, "%u pieces of workspace of %zu bytes are beyond any memory", count,
+                        each);
+    if (!(slots->slot = calloc(count, sizeof *slots->slot)))
+        return cjk_fail(object, CJ_ENOMEM, call, "no host memory for %u pieces of workspace", count);
+    slots->each = cjk_whole(each);
+    slots->home = cj_stream_create(c->dev, NULL);
+    slots->memory = cj_alloc(slots->home, slots->each * count);
+    cj_stream_sync(slots->home);
+    cj_status st = cj_object_fail_from(object, slots->home, call);
+    for (; slots->count < count; slots->count++) {
+        cjk_slot *slot = &slots->slot[slots->count];
+        pthread_mutex_init(&slot->busy, NULL);
+        slot->done = cj_event_create(c->dev, NULL);
+        if (st == CJ_OK) st = cj_object_fail_from(object, slot->done, call);
+    }
+    return st;
+}
+
+void cjk_slots_release(cjk_code *c)
+{
+    cjk_slots *slots = &c->slots;
+    for (uint32_t i = 0; i < slots->count; i++) {
+        cj_event_free(slots->slot[i].done);
+        pthread_mutex_destroy(&slots->slot[i].busy);
+    }
+    free(slots->slot);
+    if (slots->memory.addr) cj_free(c->dev, slots->memory);
+    cj_stream_free(slots->home);
+}
+
+/* The piece of the stream `id` if it has one; else one that no stream has had; else one that has served another
+ * stream.  Its lock is held on return. */
+static cjk_slot *slot_lock(cjk_slots *slots, uint64_t id)
+{
+    const uint64_t wanted[] = { id, 0 };
+    for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
+        for (uint32_t i = 0; i < slots->count; i++) {
+            cjk_slot *slot = &slots->slot[i];
+            if (atomic_load_explicit(&slot->stream, memory_order_relaxed) != wanted[w]) continue;
+            if (pthread_mutex_trylock(&slot->busy)) continue;
+            if (atomic_load_explicit(&slot->stream, memory_order_relaxed) == wanted[w]) return slot;
+            pthread_mutex_unlock(&slot->busy);
+        }
+    cjk_slot *slot = &slots->slot[atomic_fetch_add_explicit(&slots->next, 1, memory_order_relaxed) % slots->count];
+    pthread_mutex_lock(&slot->busy);
+    return slot;
+}
+
+static bool slot_begin(cj_stream *s, cjk_slots *slots, cjk_space *space)
+{
+    const uint64_t id = cj_stream_id(s);
+    cjk_slot *slot = slot_lock(slots, id);
+    cj_status st = CJ_OK;
+    space->at = cj_offset(slots->memory, (int64_t)((size_t)(slot - slots->slot) * slots->each));
+    if (atomic_load_explicit(&slot->stream, memory_order_relaxed) != id) st = cj_stream_wait(s, slot->done);
+    if (st == CJ_OK) st = cj_stream_use(s, space->at);
+    if (st == CJ_OK) space->slot = slot;
+    else pthread_mutex_unlock(&slot->busy);
+    return st == CJ_OK;
+}
+
+/* The stream counts as the last one although a failure may have left nothing of the launch in it: it has waited. */
+static cj_status slot_end(cj_stream *s, cjk_slot *slot, cj_status st)
+{
+    cj_status recorded = cj_event_record(slot->done, s);
+    if (recorded == CJ_OK) atomic_store_explicit(&slot->stream, cj_stream_id(s), memory_order_relaxed);
+    pthread_mutex_unlock(&slot->busy);
+    return st == CJ_OK ? recorded : st;
+}
+
+/* -- Memory of graphs ---------------------------------------------------------------------------------------------- */
+
+/* Memory for the capture of `s`, of another stream: what a capturing stream allocates and frees serves its later
+ * launches too, and two executable graphs that run at once would meet there.  `zeros`: it is 0. */
+static bool graph_begin(cj_stream *s, cjk_code *c, size_t need, bool zeros, cjk_space *space, const char *call)
+{
+    cj_stream *other = cj_stream_create(c->dev, NULL);
+    space->captured = space->at = cj_alloc(other, need);
+    if (zeros) cj_fill32(other, space->at, 0, need / 4);
+    cj_stream_sync(other);
+    bool fits = cj_object_fail_from(s, other, call) == CJ_OK && cj_stream_use(s, space->at) == CJ_OK;
+    if (!fits && space->at.addr) cj_free(c->dev, space->at);
+    cj_stream_free(other);
+    return fits;
+}
+
+/* -- Workspace of a launch ----------------------------------------------------------------------------------------- */
+
+bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace *given, cjk_space *space,
+                     const char *call)
+{
+    *space = (cjk_space){ 0 };
     if (!need) return true;
     if (given && given->data.addr) {
         if (given->data.addr % 16)
@@ -66,29 +111,31 @@ bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace 
             return cjk_fail(s, CJ_EINVAL, call, "the workspace has %zu bytes, this launch needs %zu", given->bytes,
                             need),
                    false;
-        *space = given->data;
+        space->at = given->data;
         return true;
     }
-    if (cj_stream_is_capturing(s)) {
-        *space = take_captured(s, c, need, false, call);
-        return space->addr != 0;
-    }
-    if (need > slots->each)
-        return cjk_fail(s, CJ_EINVAL, call,
-                        "this launch needs a workspace of %zu bytes, and the object has pieces of %zu; "
-                        "hand one over in the arguments, or raise in_flight and the largest sizes in the options",
-                        need, slots->each),
-               false;
-    uint32_t turn = atomic_fetch_add_explicit(&slots->next, 1, memory_order_relaxed) % slots->count;
-    *space = cj_offset(slots->memory, (int64_t)(turn * slots->each));
-    return cj_stream_use(s, *space) == CJ_OK;
+    if (cj_stream_is_capturing(s)) return graph_begin(s, c, need, false, space, call);
+    if (need <= c->slots.each) return slot_begin(s, &c->slots, space);
+    cjk_fail(s, CJ_EINVAL, call,
+             "this launch needs a workspace of %zu bytes, and the object has pieces of %zu; "
+             "hand one over in the arguments, or raise in_flight and the largest sizes in the options",
+             need, c->slots.each);
+    return false;
 }
 
-bool cjk_zeros_begin(cj_stream *s, cjk_code *c, size_t need, cj_dptr *zeros, const char *call)
+bool cjk_zeros_begin(cj_stream *s, cjk_code *c, size_t need, cjk_space *space, const char *call)
 {
-    *zeros = take_captured(s, c, need, true, call);
-    return zeros->addr != 0;
+    *space = (cjk_space){ 0 };
+    return graph_begin(s, c, need, true, space, call);
 }
+
+cj_status cjk_space_end(cj_stream *s, const cjk_code *c, cjk_space *space, cj_status st)
+{
+    if (space->captured.addr) cj_free(c->dev, space->captured);
+    return space->slot ? slot_end(s, space->slot, st) : st;
+}
+
+/* -- Rows ---------------------------------------------------------------------------------------------------------- */
 
 uint64_t cjk_distance(int64_t by, uint64_t n)
 {
@@ -127,7 +174,7 @@ bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t colum
     *out = (cjk_matrix){ x->data, x->stride, x->step ? x->step : 1 };
     if (out->step == CJ_ROWS_SAME) out->step = 0;
     if (out->stride == CJ_ROWS_SAME) out->stride = 0;
-    else if (!out->stride) out->stride = (int64_t)(out->step ? columns * (uint64_t)out->step : columns);
+    else if (!out->stride) out->stride = out->step ? (int64_t)(columns * (uint64_t)out->step) : 1;
     if (!rows || !columns) return true;
     if (!cjk_elements_at(s, x->data, size, name, call)) return false;
     uint64_t down = cjk_distance(out->stride, rows - 1), along = cjk_distance(out->step, columns - 1);

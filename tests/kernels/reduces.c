@@ -43,10 +43,9 @@ static void set_identity(void *at, cj_type t, cj_combine_op op)
         kb_set(at, t, ends[op == CJ_COMBINE_MAX]);
         return;
     }
-    /* of 32 bits at least, and its low bits */
-    bool negative = t == CJ_S8 || t == CJ_S16 || t == CJ_S32 || t == CJ_S64;
-    uint64_t most = negative ? (t == CJ_S64 ? INT64_MAX : INT32_MAX) : UINT64_MAX;
-    uint64_t least = negative ? (t == CJ_S64 ? (uint64_t)INT64_MIN : (uint64_t)INT32_MIN) : 0;
+    const uint64_t sign = (uint64_t)1 << (8 * kb_size(t) - 1);
+    const bool negative = t == CJ_S8 || t == CJ_S16 || t == CJ_S32 || t == CJ_S64;
+    const uint64_t most = negative ? sign - 1 : UINT64_MAX, least = negative ? sign : 0;
     memcpy(at, op == CJ_COMBINE_MIN ? &most : &least, kb_size(t));
 }
 
