@@ -1,6 +1,6 @@
 /* cujit/kernels.h - libcujit-kernels: kernels that are made for a shape and a device.
  *
- *     cj_reduce *r = cj_reduce_create(dev, CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_ADD));
+ *     cj_reduce *r = cj_reduce_create(dev, CJ_REDUCE(.type = CJ_F32, .in_flight = 1, .columns = n));
  *     cj_reduce_args a = { .x = { d }, .columns = n, .out = sum };
  *     cj_reduce_launch(s, r, &a);
  *     cj_reduce_free(r);
@@ -10,26 +10,29 @@
  * This file includes kernels_matrix.h, products of matrices and vectors, and kernels_attention.h.
  *
  * Each kernel has the same calls.  _create builds PTX and compiles it, or finds it in the kernel
- * cache.  _launch enqueues kernels on a stream; it allocates nothing and compiles nothing.  Sizes
- * are arguments of the launch: the options say what the code depends on.  _ptx prints the code.
- * Any launch may be captured.
+ * cache.  _launch enqueues kernels on a stream; it compiles nothing and, outside of captures,
+ * allocates nothing.  Sizes are arguments of the launch: the options have what the code depends on.
+ * _ptx prints the code.  Any launch may be captured.
  *
  * Rows.  Arguments in memory are rows of columns (cj_rows).
  *
  * Workspace.  A launch that needs some takes it from its arguments (cj_workspace); while a stream
- * is capturing, memory that the graph keeps; else one of the pieces that the object has when the
- * options name a number of launches in flight.  Two launches that run at once need two pieces.
- * Pieces are taken in turn.  Graphs made of one capture may run at once: they compute the same.
+ * is capturing, memory that the graph keeps, which the launch allocates; else one of the pieces that
+ * the object has when the options name a number of launches in flight.  A stream uses the piece that
+ * it used last.  If all pieces are in use by other streams, the launch waits on the device for one
+ * of them.  The caller's workspace belongs to the launch until it has completed.
+ * Graphs made of one capture may run at once: they compute the same.
  *
  * Lifetime.  An object keeps its device open.  It may be freed while its kernels run.
  *
- * Threads.  Any thread, for launches; one at a time for _ptx.
+ * Threads.  Any thread, for launches; one at a time for _ptx and _free.
  *
  * Errors.  A constructor never returns NULL.  A launch leaves its failure in the stream.  Messages
  * name the size, layout or alignment that does not fit.  Each constructor can fail with these:
  *   CJ_EHANDLE: `dev` is no device that can be used
  *   CJ_EINVAL: `opts` is NULL, its size is not set, or an option is out of range
  *   CJ_EPTX: the user's function does not fit
+ *   CJ_ENOTFOUND: `module` has no such function; CJ_EHANDLE: it is no module
  *   CJ_ENOMEM: host or device memory is exhausted
  *   the errors of cj_kernel_load
  * Each launch can fail with these, left in `s`:
@@ -58,7 +61,8 @@ extern "C" {
  * without gaps. */
 typedef struct cj_rows {
     cj_dptr data;   /* aligned to an element */
-    int64_t stride; /* elements from row to row; 0: columns * step; CJ_ROWS_SAME: one row for all */
+    int64_t stride; /* elements from row to row; 0: columns * step, or 1 if one column is for all;
+                     * CJ_ROWS_SAME: one row for all */
     int64_t step;   /* elements from column to column; 0: 1; CJ_ROWS_SAME: one column for all */
 } cj_rows;
 
@@ -85,20 +89,26 @@ typedef struct cj_reduce_opts {
     uint64_t identity;    /* bits of the value of `wide` that `function` joins without effect */
     int32_t atomic;       /* 1: the rows' results are joined with what `out` has, by atomic
                            * operations in any order, without workspace.  `out_type` is `wide`, an
-                           * integer or, with CJ_COMBINE_ADD, CJ_F32 or CJ_F64 */
+                           * integer or, with CJ_COMBINE_ADD, CJ_F32 or CJ_F64.  Not for functions
+                           * and CJ_COMBINE_MUL */
     uint32_t in_flight;   /* launches at once for which the object has workspace; 0: none */
-    uint64_t rows, columns; /* largest sizes of these */
-    cj_kernel_cache *cache; /* where kernels are kept; NULL: while objects of the device live */
+    uint64_t rows, columns; /* the largest sizes of launches that take it */
+    cj_kernel_cache *cache; /* where kernels are kept; NULL: a cache of the library's for each device,
+                           * while objects of the device live */
 } cj_reduce_opts;
 
 /* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
 CJ_API void cj_reduce_defaults(cj_reduce_opts *opts);
 
 /* Makes a reduction of rows: out[r] = x[r][0] op x[r][1] op ...  The order of the operations
- * depends on the number of columns only, so results are the same bits each time, on each device.
+ * depends on the number of columns only, so results are the same bits each time, on each device,
+ * unless `atomic` is set.  CJ_COMBINE_MIN and CJ_COMBINE_MAX ignore NaN.  No columns give the
+ * identity: the greatest value of the results' type for CJ_COMBINE_MIN, the least one for
+ * CJ_COMBINE_MAX, infinities for floating point.  So does a row of nothing but NaN.
  * Blocks.  Any thread.
  * Never NULL.  Owned by the caller, free with cj_reduce_free.
- * Errors, in the failed object that is returned: those above. */
+ * Errors, in the failed object that is returned: those above, and
+ *   CJ_ENOTSUP: there is no atomic operation for this operation and type */
 CJ_API cj_reduce *cj_reduce_create(cj_device *dev, const cj_reduce_opts *opts);
 
 /* Bytes of workspace of a launch with so many rows and columns; 0: none is needed. */
@@ -145,7 +155,8 @@ typedef struct cj_scan_opts {
 CJ_API void cj_scan_defaults(cj_scan_opts *opts);
 
 /* Makes a scan of rows: out[r][i] = x[r][0] op ... op x[r][i].  The order of the operations depends
- * on the number of columns only.  `out` may be `x`, if the types have one size.
+ * on the number of columns only.  `out` may be `x`, with its stride and step, if the types have one
+ * size.
  * Blocks.  Any thread.
  * Never NULL.  Owned by the caller, free with cj_scan_free.
  * Errors, in the failed object that is returned: those above. */
@@ -223,7 +234,7 @@ CJ_API void cj_argmax_free(cj_argmax *x);
  * an option, up to 32768, a row is read once and kept in registers; where rows and parameters are
  * at multiples of 16 bytes, in vectors.  On sm_90 a cluster of up to 8 blocks keeps rows of up to
  * 131072 columns, of 16-bit elements in vectors 262144.  Other rows are read once for each step.
- * `out` may be `x`, if the types have one size. */
+ * `out` may be `x`, with its stride and step, if the types have one size. */
 
 typedef struct cj_softmax cj_softmax;
 

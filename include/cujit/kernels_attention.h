@@ -1,5 +1,5 @@
-/* cujit/kernels_attention.h - attention, of libcujit-kernels.  kernels.h includes it, and says what
- * its objects have in common.
+/* cujit/kernels_attention.h - attention, of libcujit-kernels.  kernels.h includes it, and describes
+ * what its objects have in common.
  *
  *     cj_attention *x = cj_attention_create(dev, CJ_ATTENTION(.type = CJ_BF16, .dim = 128,
  *                                                             .causal = 1));
@@ -29,7 +29,7 @@ typedef enum cj_attention_path {
     CJ_ATTENTION_SCALAR = 1, /* multiply-adds: every device and type */
     CJ_ATTENTION_MMA = 2,    /* mma.sync, sm_80: CJ_F16 and CJ_BF16 */
     CJ_ATTENTION_WGMMA = 3   /* wgmma, sm_90a: the same types.  Offsets, negative strides, and strides or
-                              * memory that are no multiples of 16 bytes, go by mma.sync */
+                              * memory that are no multiples of 16 bytes, take mma.sync */
 } cj_attention_path;
 
 typedef struct cj_attention_opts {
@@ -69,7 +69,8 @@ typedef struct cj_attention_args {
     cj_heads lse;               /* CJ_F32, heads of one element: the natural logarithm of the sum of the
                                  * e^(scale * q . k), -infinity for none; data { 0 }: not wanted */
     uint64_t batches;           /* sequences; 0: 1 */
-    uint64_t queries, keys;     /* tokens of each sequence; with offsets, the most of any one */
+    uint64_t queries, keys;     /* tokens of each sequence, up to 2^31 - 257; with offsets, the most of
+                                 * any one: what is beyond is not computed, with 0 nothing */
     uint32_t heads;
     uint32_t kv_heads;          /* divides `heads`: head h has the keys of head h * kv_heads / heads;
                                  * 0: `heads` */

@@ -1,5 +1,5 @@
 /* cujit/kernels_matrix.h - products of matrices and vectors, of libcujit-kernels.  kernels.h
- * includes it, and says what its objects have in common.
+ * includes it, and describes what its objects have in common.
  *
  *     cj_gemm *g = cj_gemm_create(dev, CJ_GEMM(.type = CJ_BF16));
  *     cj_gemm_args a = { .a = { x }, .b = { w }, .out = { y }, .m = m, .n = n, .k = k };
@@ -48,14 +48,18 @@ CJ_API void cj_gemv_defaults(cj_gemv_opts *opts);
 
 /* Makes a product out = matrix * x.  With a format of blocks x is quantised to blocks of 32 columns
  * first; products of a block are exact.  Sums are added in CJ_F32, in an order that depends on the
- * number of columns, and on whether rows begin at multiples of 16 bytes (docs/kernels.md).
+ * number of columns and rows, the device, and on whether rows are multiples of 16 bytes
+ * (docs/kernels.md).
  * Blocks.  Any thread.
  * Never NULL.  Owned by the caller, free with cj_gemv_free.
- * Errors, in the failed object that is returned: those above. */
+ * Errors, in the failed object that is returned: those above, and
+ *   CJ_ENOTSUP: `quantised` is set for a matrix of elements, or the device is older than sm_61,
+ *     which blocks need */
 CJ_API cj_gemv *cj_gemv_create(cj_device *dev, const cj_gemv_opts *opts);
 
-/* Bytes of workspace of a launch with so many columns; 0: none is needed.  Launches whose rows
- * begin at multiples of 16 bytes need none on sm_90, if x is aligned to 16 bytes too. */
+/* Bytes of workspace of a launch with so many columns; 0: none is needed.  On sm_90 with CUDA 12.0 a
+ * launch needs none if `matrix`, `row_bytes` and the bytes of a row are multiples of 16, x is aligned
+ * to 16 bytes, and x fits into shared memory, quantised (docs/kernels.md). */
 CJ_API size_t cj_gemv_workspace(const cj_gemv *g, uint64_t columns);
 
 /* Bytes of a quantised vector: 40 for each 32 columns, aligned to 8.  A block is a scale d as
@@ -64,7 +68,7 @@ CJ_API size_t cj_gemv_workspace(const cj_gemv *g, uint64_t columns);
 CJ_API size_t cj_gemv_quantised_bytes(uint64_t columns);
 
 /* Enqueues a quantisation of `x`, of the options' x_type, to `out`: for several products with one
- * vector.  Infinities and NaN give no useful numbers.  Returns at once.
+ * vector.  `columns`: a multiple of 32.  Infinities and NaN give no useful numbers.  Returns at once.
  * Errors, left in `s`: those above, and
  *   CJ_ENOTSUP: the object was made for vectors that are quantised, or for elements */
 CJ_API cj_status cj_gemv_quantise(cj_stream *s, cj_gemv *g, cj_dptr x, uint64_t columns, cj_dptr out);
@@ -72,7 +76,8 @@ CJ_API cj_status cj_gemv_quantise(cj_stream *s, cj_gemv *g, cj_dptr x, uint64_t 
 typedef struct cj_gemv_args {
     cj_dptr matrix;       /* rows of blocks or elements; aligned to 2 bytes, CJ_GEMV_Q4_K to 4 */
     uint64_t row_bytes;   /* from row to row; 0: rows without gaps */
-    cj_dptr x;            /* a vector of x_type, or a quantised one, aligned to 8 bytes */
+    cj_dptr x;            /* a vector of x_type, aligned to an element; or, with .quantised, a
+                           * quantised one, aligned to 8 bytes */
     cj_dptr out;          /* a value for each row */
     uint64_t rows;
     uint64_t columns;     /* a multiple of the format's block */
@@ -165,7 +170,9 @@ typedef struct cj_gemm_args {
     uint64_t batches;   /* products of one size; 0: 1 */
     int64_t a_batch, b_batch, c_batch, out_batch; /* elements from a batch's matrix to the next one;
                          * 0: the same matrix for all, not for `out` */
-    double alpha, beta; /* .scaled, else 0, or alpha 1; whole numbers if `wide` is an integer */
+    double alpha, beta; /* .scaled, else 0, or alpha 1; whole numbers if `wide` is an integer, of
+                         * magnitudes up to 2^53, not negative if it is unsigned.  C is not read if
+                         * `beta` is 0; A and B are read also if `alpha` is 0 */
     cj_dptr bias;       /* .bias: n elements */
     const cj_arg *user; /* the user's parameters */
     size_t user_count;

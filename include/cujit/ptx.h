@@ -94,6 +94,11 @@ CJ_API int cj_ptx_version(cj_ptx *m);
 /* The target that printing writes now.  Static text.  "" after a failure. */
 CJ_API const char *cj_ptx_target(cj_ptx *m);
 
+/* Returns 1 if the module may have instructions that need `target`, as "sm_80": its target is not
+ * set, or has all that `target` has.  For code that has a better form on newer devices.  Else
+ * returns 0, and for what is no target. */
+CJ_API int cj_ptx_allows(cj_ptx *m, const char *target);
+
 /* Checks what printing and loading accept and ptxas and cuLinkComplete reject: that each kernel has
  * at most 48 KiB of static shared memory, with the functions that it may call, and each function at
  * most 512 KiB of local variables.  Local variables and shared variables of the module count where

@@ -107,6 +107,15 @@ static void cache_release(cjk_cache *c)
 
 /* -- Making and freeing -------------------------------------------------------------------------------------------- */
 
+cj_ptx *cjk_module_for(cj_device *dev, cj_ptx *of)
+{
+    cj_ptx *m = of ? cj_ptx_clone(of) : cj_ptx_create();
+    cj_device_info info;
+    cj_device_info_defaults(&info);
+    if (cj_device_get_info(dev, &info) == CJ_OK && info.sm_major < 8) cj_ptx_set_target(m, cj_device_sm(dev));
+    return m;
+}
+
 bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const char *call)
 {
     if (!dev) cjk_fail(object, CJ_EHANDLE, call, "the device is NULL");
@@ -114,7 +123,7 @@ bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const 
         cjk_fail(object, CJ_EHANDLE, call, "the device is no cj_device that can be used");
     if (cj_error_of(object)->status == CJ_OK) {
         c->dev = dev;
-        c->m = module ? cj_ptx_clone(module) : cj_ptx_create();
+        c->m = cjk_module_for(dev, module);
         cj_object_fail_from(object, c->m, call);
     }
     if (cj_error_of(object)->status == CJ_OK) return true;

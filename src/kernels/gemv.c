@@ -109,7 +109,7 @@ static bool make_kernels(void *x, cjk_gemv *g, const char *call)
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
     for (unsigned i = 0; i < CJK_GEMV_KERNELS; i++) {
         if (!has_kernel(g, i)) continue;
-        part[n] = (cjk_module_part){ .m = cj_ptx_create() };
+        part[n] = (cjk_module_part){ .m = cjk_module_for(g->code.dev, NULL) };
         part[n].name = write_kernel(part[n].m, g, i);
         write_kernel(g->code.m, g, i);
         cj_object_fail_from(x, part[n].m, call);
@@ -146,6 +146,11 @@ cj_gemv *cj_gemv_create(cj_device *dev, const cj_gemv_opts *opts)
                  cjk_gemv_formats[g->o.format].name);
     if (cj_error_of(x)->status != CJ_OK) return cjk_failed(x), x;
     if (!cjk_begin(x, &g->code, dev, NULL, call)) return x;
+    if (cjk_gemv_has_blocks(g) && !cj_ptx_allows(g->code.m, "sm_61")) {
+        cjk_fail(x, CJ_ENOTSUP, call, "a matrix of %s needs sm_61 (dp4a), the device has %s",
+                 cjk_gemv_formats[g->o.format].name, cj_device_sm(dev));
+        return cjk_failed(x), x;
+    }
     bulk_begin_device(g, dev);
     if (make_kernels(x, g, call))
         cjk_end(x, &g->code, NULL, 0, g->o.cache, g->o.in_flight, gemv_need(g, g->o.columns), call);

@@ -62,6 +62,16 @@ bool cjk_options(void *object, const char *call, void *to, size_t bytes, const v
  * empty one.  False: the failure is left in `object`, which has failed. */
 bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const char *call);
 
+/* An empty module for kernels of the device, or a copy of `of`.  Where the device is older than sm_80 its target is
+ * set, so that cjk_has knows.  NULL is never returned: the module may have failed. */
+cj_ptx *cjk_module_for(cj_device *dev, cj_ptx *of);
+
+/* Whether the function's kernels may use what needs `target`. */
+bool cjk_has(cj_fn *f, const char *target);
+
+/* The bits of `v`, a CJ_F32, as bf16 in a CJ_U32: for devices older than sm_80, which have no instruction for it. */
+cj_val cjk_bf16_bits(cj_fn *f, cj_val v);
+
 /* Whether the kernels could call the user's function (NULL: none).  `wants`: what it takes and gives.  False: the
  * failure is left in `object`, which has failed. */
 bool cjk_function_fits(void *object, const cjk_code *c, const char *function, const char *wants, const char *call);

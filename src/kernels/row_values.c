@@ -199,9 +199,23 @@ static cj_val greater_word(cj_fn *f, cj_type type, cj_val a, cj_val b)
     return cj_bits(f, CJ_U32, cj_max(f, cj_bits(f, pair, a), cj_bits(f, pair, b)));
 }
 
+/* For devices older than sm_80, which compare no pairs. */
+static cj_val greatest_of_halves(cj_fn *f, const cjk_stretch *b, const cjk_chunk *c)
+{
+    cj_val most = cj_let(f, CJ_F32, -INFINITY), v[2];
+    for (unsigned k = 0; k < b->s->chunks; k++)
+        for (unsigned i = 0; i < c[k].raw.words; i++) {
+            const cjk_raw word = { .word = { c[k].raw.word[i] }, .words = 1 };
+            cjk_raw_values(f, c->type, &word, 2, CJ_F32, v);
+            cj_assign(f, most, cj_max(f, most, cj_max(f, v[0], v[1])));
+        }
+    return most;
+}
+
 cj_val cjk_row_greatest(cj_fn *f, const cjk_stretch *b, const cjk_chunk *c)
 {
     enum { CHAINS = 4 };
+    if (c->type != CJ_F32 && !cjk_has(f, "sm_80")) return greatest_of_halves(f, b, c);
     cj_type type = c->type;
     cjk_raw most = { .words = 0 };
     cj_val v[2];

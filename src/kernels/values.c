@@ -47,6 +47,16 @@ static cj_val widen_bf16(cj_fn *f, cj_val bits16)
     return cj_bits(f, CJ_F32, cj_shl(f, cj_cvt(f, CJ_U32, bits16), 16));
 }
 
+bool cjk_has(cj_fn *f, const char *target) { return cj_ptx_allows(cj_fn_module(f), target) == 1; }
+
+/* To nearest even by integers: half of the last place is added.  A NaN becomes the one that cvt gives. */
+cj_val cjk_bf16_bits(cj_fn *f, cj_val v)
+{
+    cj_val bits = cj_bits(f, CJ_U32, v), odd = cj_and(f, cj_shr(f, bits, 16), 1);
+    cj_val rounded = cj_shr(f, cj_add(f, bits, cj_add(f, odd, cj_imm_bits(f, CJ_U32, 0x7fff))), 16);
+    return cj_select(f, cj_ne(f, v, v), cj_imm_bits(f, CJ_U32, 0x7fff), rounded);
+}
+
 cj_val cjk_as(cj_fn *f, cj_type as, cj_val v)
 {
     return cj_type_of(v) == as ? v : cj_cvt(f, as, v);
@@ -64,6 +74,10 @@ cj_val cjk_load(cj_fn *f, cj_type type, cj_val address, cj_type as)
 void cjk_store(cj_fn *f, cj_type type, cj_val address, cj_val v)
 {
     cj_type has = cj_type_of(v);
+    if (type == CJ_BF16 && !cjk_has(f, "sm_80")) {
+        cj_store(f, CJ_U16, address, cj_cvt(f, CJ_U16, cjk_bf16_bits(f, cjk_as(f, CJ_F32, v))));
+        return;
+    }
     if (type == CJ_BF16 || type == CJ_F16) v = cj_cvt(f, type, cjk_as(f, CJ_F32, v));
     else if (cjk_size(type) == 2) v = cj_cvt(f, type, v);
     else if (cjk_size(type) > 2 && has != type) v = cj_cvt(f, type, v);

@@ -64,6 +64,7 @@ void cjk_raw_fill(cj_fn *f, cj_type type, cj_val at, int64_t offset, cjk_read ho
     };
     char name[48];
     cj_type word = word_type(type);
+    if (how != CJK_READ_SHARED && !cjk_has(f, "sm_70")) how = CJK_READ_AGAIN;
     for (unsigned i = 0, n; i < to->words; i += n) {
         n = words_at_once(word, to->words, i);
         move_name(name, sizeof name, verbs[how], n, word);
@@ -123,7 +124,11 @@ static cj_val pack_halves(cj_fn *f, cj_type type, const cj_val *v)
 {
     if (type == CJ_BF16 || type == CJ_F16) {
         cj_val low = cjk_as(f, CJ_F32, v[0]), high = cjk_as(f, CJ_F32, v[1]);
-        return type == CJ_BF16 ? cj_def(f, "cvt.rn.bf16x2.f32", high, low) : cj_def(f, "cvt.rn.f16x2.f32", high, low);
+        if (cjk_has(f, "sm_80"))
+            return cj_def(f, type == CJ_BF16 ? "cvt.rn.bf16x2.f32" : "cvt.rn.f16x2.f32", high, low);
+        if (type == CJ_BF16) return cj_or(f, cjk_bf16_bits(f, low), cj_shl(f, cjk_bf16_bits(f, high), 16));
+        cj_val halves[2] = { cj_cvt(f, CJ_F16, low), cj_cvt(f, CJ_F16, high) };
+        return cj_def(f, "mov.b32", cj_vec_n(f, halves, 2));
     }
     cj_val two[2] = { cj_cvt(f, type, v[0]), cj_cvt(f, type, v[1]) };
     return cj_def(f, "mov.b32", cj_vec_n(f, two, 2));

@@ -319,6 +319,19 @@ const char *cj_ptx_target(cj_ptx *m)
                : "";
 }
 
+static char last_of(const char *name) { return name[strlen(name) - 1]; }
+
+int cj_ptx_allows(cj_ptx *m, const char *target)
+{
+    if (cji_check(m, CJI_TAG_PTX, __func__) != CJ_OK) return 0;
+    const int t = target ? cji_target_find(target, strlen(target)) : -1;
+    if (t < 0) return 0;
+    if (m->fixed_target < 0 || m->fixed_target == t) return 1;
+    const char kind = last_of(target), own = last_of(cji_target_name((uint32_t)m->fixed_target));
+    if (kind == 'a' || (kind == 'f' && own != 'a' && own != 'f')) return 0;
+    return cji_target_runs_on((uint32_t)t, (uint32_t)m->fixed_target);
+}
+
 /* ---- Before print and load --------------------------------------------------------------------------------------- */
 
 static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)

@@ -29,6 +29,26 @@ static const struct {
     { "both fixed", "membar.cta", 0, "8.8", "sm_86", "8.8", "sm_86" },
 };
 
+/* Which instructions a module with a target may have: all without one. */
+static void allowed(void)
+{
+    static const struct { const char *set, *wanted; int allows; } of[] = {
+        { NULL, "sm_100a", 1 },      { NULL, "sm_30", 1 },       { "sm_75", "sm_75", 1 },
+        { "sm_75", "sm_70", 1 },
+        { "sm_75", "sm_80", 0 },     { "sm_90", "sm_90a", 0 },   { "sm_90a", "sm_90", 1 },   { "sm_90a", "sm_80", 1 },
+        { "sm_100a", "sm_90a", 0 },  { "sm_103a", "sm_100f", 1 }, { "sm_100f", "sm_100a", 0 }, { "sm_100", "sm_100f", 0 },
+        { "sm_100f", "sm_90", 1 },   { "sm_100f", "sm_103f", 0 }, { "sm_90", "sm_1", 0 },     { NULL, "sm_1", 0 },
+        { NULL, NULL, 0 },
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        cj_ptx *m = cj_ptx_create();
+        if (of[i].set) cj_ptx_set_target(m, of[i].set);
+        tap_is_int(cj_ptx_allows(m, of[i].wanted), of[i].allows, "a module for %s allows what needs %s: %d",
+                   of[i].set ? of[i].set : "any target", of[i].wanted ? of[i].wanted : "nothing", of[i].allows);
+        cj_ptx_free(m);
+    }
+}
+
 int main(void)
 {
     char head[64];
@@ -65,5 +85,6 @@ int main(void)
     cj_sreg(cj_ptx_kernel(m, "k"), "%cluster_ctarank");
     tap_is_int(cj_ptx_version(m), 78, "a special register has needs too");
     cj_ptx_free(m);
+    allowed();
     return tap_done();
 }

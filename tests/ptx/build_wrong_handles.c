@@ -82,6 +82,7 @@ int main(void)
     tap_is_int(cj_ptx_set_target(NULL, "sm_80"), CJ_EHANDLE, "fixing NULL's target");
     tap_is_int(cj_ptx_version(NULL), 0, "the version of NULL");
     tap_is_str(cj_ptx_target(NULL), "", "the target of NULL");
+    tap_is_int(cj_ptx_allows(NULL, "sm_80"), 0, "what NULL allows");
     tap_ok(!cj_ptx_global(NULL, "g", CJ_U32, 1, NULL, 0).bits, "a variable of NULL");
     cj_ptx *copy = cj_ptx_clone(NULL);
     tap_is_int(cj_ptx_status(copy), CJ_EHANDLE, "a copy of NULL");
