@@ -57,9 +57,9 @@ CJ_API void cj_gemv_defaults(cj_gemv_opts *opts);
  *     which blocks need */
 CJ_API cj_gemv *cj_gemv_create(cj_device *dev, const cj_gemv_opts *opts);
 
-/* Bytes of workspace of a launch with so many columns; 0: none is needed.  On sm_90 with CUDA 12.0 a
- * launch needs none if `matrix`, `row_bytes` and the bytes of a row are multiples of 16, x is aligned
- * to 16 bytes, and x fits into shared memory, quantised (docs/kernels.md). */
+/* Bytes of workspace of a launch with so many columns; 0: none is needed.  On sm_90 with CUDA 12.0
+ * a launch needs none if `matrix`, `row_bytes` and the bytes of a row are multiples of 16, x is
+ * aligned to 16 bytes, and x fits into shared memory, quantised (docs/kernels.md). */
 CJ_API size_t cj_gemv_workspace(const cj_gemv *g, uint64_t columns);
 
 /* Bytes of a quantised vector: 40 for each 32 columns, aligned to 8.  A block is a scale d as
@@ -68,7 +68,8 @@ CJ_API size_t cj_gemv_workspace(const cj_gemv *g, uint64_t columns);
 CJ_API size_t cj_gemv_quantised_bytes(uint64_t columns);
 
 /* Enqueues a quantisation of `x`, of the options' x_type, to `out`: for several products with one
- * vector.  `columns`: a multiple of 32.  Infinities and NaN give no useful numbers.  Returns at once.
+ * vector.  `columns`: a multiple of 32.  Infinities and NaN give no useful numbers.
+ * Returns at once.
  * Errors, left in `s`: those above, and
  *   CJ_ENOTSUP: the object was made for vectors that are quantised, or for elements */
 CJ_API cj_status cj_gemv_quantise(cj_stream *s, cj_gemv *g, cj_dptr x, uint64_t columns, cj_dptr out);

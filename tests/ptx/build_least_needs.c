@@ -33,12 +33,12 @@ static const struct {
 static void allowed(void)
 {
     static const struct { const char *set, *wanted; int allows; } of[] = {
-        { NULL, "sm_100a", 1 },      { NULL, "sm_30", 1 },       { "sm_75", "sm_75", 1 },
-        { "sm_75", "sm_70", 1 },
-        { "sm_75", "sm_80", 0 },     { "sm_90", "sm_90a", 0 },   { "sm_90a", "sm_90", 1 },   { "sm_90a", "sm_80", 1 },
-        { "sm_100a", "sm_90a", 0 },  { "sm_103a", "sm_100f", 1 }, { "sm_100f", "sm_100a", 0 }, { "sm_100", "sm_100f", 0 },
-        { "sm_100f", "sm_90", 1 },   { "sm_100f", "sm_103f", 0 }, { "sm_90", "sm_1", 0 },     { NULL, "sm_1", 0 },
-        { NULL, NULL, 0 },
+        { NULL, "sm_100a", 1 },       { NULL, "sm_30", 1 },         { NULL, "sm_1", 0 },
+        { NULL, NULL, 0 },            { "sm_75", "sm_75", 1 },      { "sm_75", "sm_70", 1 },
+        { "sm_75", "sm_80", 0 },      { "sm_90", "sm_90a", 0 },     { "sm_90a", "sm_90", 1 },
+        { "sm_90a", "sm_80", 1 },     { "sm_100a", "sm_90a", 0 },   { "sm_103a", "sm_100f", 1 },
+        { "sm_100f", "sm_100a", 0 },  { "sm_100", "sm_100f", 0 },   { "sm_100f", "sm_90", 1 },
+        { "sm_100f", "sm_103f", 0 },  { "sm_90", "sm_1", 0 },
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         cj_ptx *m = cj_ptx_create();
