@@ -1,6 +1,7 @@
 /* cujit/kernels.h - libcujit-kernels: kernels that are made for a shape and a device.
  *
- *     cj_reduce *r = cj_reduce_create(dev, CJ_REDUCE(.type = CJ_F32, .in_flight = 1, .columns = n));
+ *     cj_reduce *r = cj_reduce_create(dev, CJ_REDUCE(.type = CJ_F32, .in_flight = 1,
+ *                                                    .columns = n));
  *     cj_reduce_args a = { .x = { d }, .columns = n, .out = sum };
  *     cj_reduce_launch(s, r, &a);
  *     cj_reduce_free(r);
@@ -17,10 +18,10 @@
  * Rows.  Arguments in memory are rows of columns (cj_rows).
  *
  * Workspace.  A launch that needs some takes it from its arguments (cj_workspace); while a stream
- * is capturing, memory that the graph keeps, which the launch allocates; else one of the pieces that
- * the object has when the options name a number of launches in flight.  A stream uses the piece that
- * it used last.  If all pieces are in use by other streams, the launch waits on the device for one
- * of them.  The caller's workspace belongs to the launch until it has completed.
+ * is capturing, memory that the graph keeps, which the launch allocates; else one of the pieces
+ * that the object has when the options name a number of launches in flight.  A stream uses the
+ * piece that it used last.  If all pieces are in use by other streams, the launch waits on the
+ * device for one of them.  The caller's workspace belongs to the launch until it has completed.
  * Graphs made of one capture may run at once: they compute the same.
  *
  * Lifetime.  An object keeps its device open.  It may be freed while its kernels run.
