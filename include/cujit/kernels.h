@@ -9,6 +9,7 @@
  * It is a library of its own over libcujit: link with -lcujit-kernels -lcujit, or pkg-config
  * cujit-kernels.  docs/kernels.md has the layouts and what each kernel computes.
  * This file includes kernels_matrix.h, products of matrices and vectors, and kernels_attention.h.
+ * kernels.hpp has an owning class for each object, for C++17.
  *
  * Each kernel has the same calls.  _create builds PTX and compiles it, or finds it in the kernel
  * cache.  _launch enqueues kernels on a stream; it compiles nothing and, outside of captures,
@@ -486,7 +487,7 @@ CJ_API void cj_elementwise_free(cj_elementwise *x);
 #define CJ_ELEMENTWISE(...) cji::keep(cj_elementwise_opts{ .size = sizeof(cj_elementwise_opts), __VA_ARGS__ })
 #endif
 
-/* ---- Owners, as those of auto.h and cujit.hpp ------------------------------------------------ */
+/* ---- Owners, as those of auto.h; those for C++ are in kernels.hpp ---------------------------- */
 
 #if defined __GNUC__
 static inline void cj_auto_cj_reduce(cj_reduce **object) { cj_reduce_free(*object); }

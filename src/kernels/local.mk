@@ -2,6 +2,7 @@
 
 EXTRA_DIST += %D%/libcujit-kernels.map %D%/cujit-kernels.pc.in
 cujitinclude_HEADERS += include/cujit/kernels.h include/cujit/kernels_attention.h include/cujit/kernels_matrix.h
+cujitinclude_HEADERS += include/cujit/kernels.hpp
 pkgconfig_DATA += cujit-kernels.pc
 
 noinst_LTLIBRARIES += libcujit-kernelcode.la

@@ -39,7 +39,7 @@ report()
 }
 
 headers=$(echo "$top_srcdir"/include/cujit/*.h)
-[ $language = c ] || headers="$headers $top_srcdir/include/cujit/cujit.hpp"
+[ $language = c ] || headers="$headers $top_srcdir/include/cujit/cujit.hpp $top_srcdir/include/cujit/kernels.hpp"
 for header in $headers; do
     name=${header##*/}
     printf '#include <cujit/%s>\n#include <cujit/%s>\nextern int cj_test_unit;\n' "$name" "$name" \

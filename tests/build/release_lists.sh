@@ -19,6 +19,22 @@ sed -n 's/^using \([a-z_]*\) = object<cj_\1, \(cj_[a-z_]*\)>;$/cj_\1 \2/p' "$inc
     sort >"$tap_work/classes"
 diff "$tap_work/objects" "$tap_work/classes" >"$tap_work/differences"
 result $? 'each has a class in cujit.hpp' "$tap_work/differences"
+# the same of libcujit-kernels
+objects_of()   # HEADER...
+{
+    sed -n 's/^CJ_API void \(cj_[a-z_]*_free\)(\(cj_[a-z_]*\) \*[a-z]*);.*/\2 \1/p' "$@" | sort -u
+}
+objects_of "$include"/kernels*.h >"$tap_work/kernels"
+awk 'END { exit !(NR > 10) }' "$tap_work/kernels"
+result $? 'the headers of libcujit-kernels have objects' "$tap_work/kernels"
+sed -n 's/^static inline void cj_auto_\(cj_[a-z_]*\)(\1 \*\*object) { \(cj_[a-z_]*\)(\*object); }$/\1 \2/p' \
+    "$include"/kernels*.h | sort >"$tap_work/auto"
+diff "$tap_work/kernels" "$tap_work/auto" >"$tap_work/differences"
+result $? 'CJ_AUTO knows each of them too' "$tap_work/differences"
+sed -n 's/^using \([a-z_]*\) = object<cj_\1, \(cj_[a-z_]*\)>;$/cj_\1 \2/p' "$include/kernels.hpp" |
+    sort >"$tap_work/classes"
+diff "$tap_work/kernels" "$tap_work/classes" >"$tap_work/differences"
+result $? 'each has a class in kernels.hpp' "$tap_work/differences"
 for test in tests/whole/scope_end.c tests/build/owning_classes.cc; do
     while read -r type _; do
         grep -qE "CJ_AUTO\($type\)|cujit::${type#cj_} [a-z]+ =|<cujit::${type#cj_}>" "$top_srcdir/$test" || echo "$type"
