@@ -23,10 +23,14 @@ enum { CJK_KERNELS = 48, CJK_THREADS = 256 };
 struct cjk_cache;
 
 /* The workspace of launches in flight: `count` pieces of `each` bytes, taken in turn. */
+/* A piece of workspace, which is an object of the library's own. */
 typedef struct cjk_slot {
     pthread_mutex_t busy;        /* held while a launch that uses the piece is enqueued */
     cj_event *done;              /* behind the latest launch that uses it */
     _Atomic(uint64_t) stream;    /* the id of that launch's stream; 0: none */
+    cj_dptr at;
+    struct cjk_slot *next;
+    void *object;
 } cjk_slot;
 
 typedef struct cjk_slots {
@@ -34,7 +38,7 @@ typedef struct cjk_slots {
     cj_dptr memory;
     size_t each;
     uint32_t count;
-    cjk_slot *slot;
+    cjk_slot *first;
     atomic_uint next;
 } cjk_slots;
 

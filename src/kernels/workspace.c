@@ -1,9 +1,31 @@
 /* What a launch checks and gets before its kernels: workspace, rows. */
-#include <stdlib.h>
-
 #include "kernels/kernels_core.h"
 
 /* -- The object's pieces ------------------------------------------------------------------------------------------- */
+
+static void slot_end_object(void *data)
+{
+    cjk_slot *slot = data;
+    cj_event_free(slot->done);
+    pthread_mutex_destroy(&slot->busy);
+}
+static const cj_object_type slot_type = { sizeof slot_type, "piece of workspace", sizeof(cjk_slot), slot_end_object };
+
+/* Or a failure is left in `object`. */
+static cj_status slot_add(void *object, cjk_code *c, const char *call)
+{
+    cjk_slots *slots = &c->slots;
+    void *made = cj_object_create(&slot_type, call);
+    cjk_slot *slot = cj_object_data(made, &slot_type, object, call);
+    if (!slot) return cj_object_free(made, &slot_type, call), CJ_ENOMEM;
+    slot->at = cj_offset(slots->memory, (int64_t)(slots->count++ * slots->each));
+    slot->object = made;
+    slot->next = slots->first;
+    slots->first = slot;
+    pthread_mutex_init(&slot->busy, NULL);
+    slot->done = cj_event_create(c->dev, NULL);
+    return cj_object_fail_from(object, slot->done, call);
+}
 
 cj_status cjk_slots_take(void *object, cjk_code *c, uint32_t count, size_t each, const char *call)
 {
@@ -12,30 +34,23 @@ cj_status cjk_slots_take(void *object, cjk_code *c, uint32_t count, size_t each,
     if (each > SIZE_MAX / 2 / count)
         return cjk_fail(object, CJ_EINVAL, call, "%u pieces of workspace of %zu bytes are beyond any memory", count,
                         each);
-    if (!(slots->slot = calloc(count, sizeof *slots->slot)))
-        return cjk_fail(object, CJ_ENOMEM, call, "no host memory for %u pieces of workspace", count);
     slots->each = cjk_whole(each);
     slots->home = cj_stream_create(c->dev, NULL);
     slots->memory = cj_alloc(slots->home, slots->each * count);
     cj_stream_sync(slots->home);
     cj_status st = cj_object_fail_from(object, slots->home, call);
-    for (; slots->count < count; slots->count++) {
-        cjk_slot *slot = &slots->slot[slots->count];
-        pthread_mutex_init(&slot->busy, NULL);
-        slot->done = cj_event_create(c->dev, NULL);
-        if (st == CJ_OK) st = cj_object_fail_from(object, slot->done, call);
-    }
+    while (st == CJ_OK && slots->count < count) st = slot_add(object, c, call);
     return st;
 }
 
 void cjk_slots_release(cjk_code *c)
 {
     cjk_slots *slots = &c->slots;
-    for (uint32_t i = 0; i < slots->count; i++) {
-        cj_event_free(slots->slot[i].done);
-        pthread_mutex_destroy(&slots->slot[i].busy);
+    while (slots->first) {
+        cjk_slot *slot = slots->first;
+        slots->first = slot->next;
+        cj_object_free(slot->object, &slot_type, "cj_object_free");
     }
-    free(slots->slot);
     if (slots->memory.addr) cj_free(c->dev, slots->memory);
     cj_stream_free(slots->home);
 }
@@ -46,14 +61,15 @@ static cjk_slot *slot_lock(cjk_slots *slots, uint64_t id)
 {
     const uint64_t wanted[] = { id, 0 };
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
-        for (uint32_t i = 0; i < slots->count; i++) {
-            cjk_slot *slot = &slots->slot[i];
+        for (cjk_slot *slot = slots->first; slot; slot = slot->next) {
             if (atomic_load_explicit(&slot->stream, memory_order_relaxed) != wanted[w]) continue;
             if (pthread_mutex_trylock(&slot->busy)) continue;
             if (atomic_load_explicit(&slot->stream, memory_order_relaxed) == wanted[w]) return slot;
             pthread_mutex_unlock(&slot->busy);
         }
-    cjk_slot *slot = &slots->slot[atomic_fetch_add_explicit(&slots->next, 1, memory_order_relaxed) % slots->count];
+    cjk_slot *slot = slots->first;
+    uint32_t turn = atomic_fetch_add_explicit(&slots->next, 1, memory_order_relaxed) % slots->count;
+    while (turn--) slot = slot->next;
     pthread_mutex_lock(&slot->busy);
     return slot;
 }
@@ -63,7 +79,7 @@ static bool slot_begin(cj_stream *s, cjk_slots *slots, cjk_space *space)
     const uint64_t id = cj_stream_id(s);
     cjk_slot *slot = slot_lock(slots, id);
     cj_status st = CJ_OK;
-    space->at = cj_offset(slots->memory, (int64_t)((size_t)(slot - slots->slot) * slots->each));
+    space->at = slot->at;
     if (atomic_load_explicit(&slot->stream, memory_order_relaxed) != id) st = cj_stream_wait(s, slot->done);
     if (st == CJ_OK) st = cj_stream_use(s, space->at);
     if (st == CJ_OK) space->slot = slot;
