@@ -15,6 +15,8 @@
 enum { CJK_GEMM_A, CJK_GEMM_B, CJK_GEMM_OUT };
 enum { CJK_GEMM_OWN = 4, CJK_GEMM_USER = 16, CJK_GEMM_NAME = 48 };
 
+static inline bool cjk_gemm_floating(cj_type t) { return t == CJ_F16 || t == CJ_BF16 || t == CJ_F32 || t == CJ_F64; }
+
 /* Tiles of the paths. */
 enum { CJK_SCALAR_TILE = 64, CJK_SCALAR_LARGE = 128 };
 enum { CJK_MMA_LARGE = 128, CJK_MMA_SMALL = 64, CJK_WGMMA_ROWS = 128, CJK_GEMM_GROUP = 8 };
@@ -158,6 +160,10 @@ typedef struct cjk_gemm_params {
 
 /* Declares the parameters. */
 void cjk_gemm_params_begin(cj_fn *f, const cjk_gemm *g, cj_fn *epilogue, cjk_gemm_params *p);
+
+/* The type that alpha, beta, C and the bias are computed in, and the user's function takes: that of the sums, but
+ * behind .scaled or .bias f32 where integers have a floating result, or f64 if either has 64 bits. */
+cj_type cjk_gemm_end_type(const cjk_gemm *g);
 
 cj_val cjk_gemm_bytes(cj_fn *f, cj_val elements, cj_type type);
 
