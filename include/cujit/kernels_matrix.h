@@ -96,7 +96,8 @@ typedef struct cj_gemm cj_gemm;
 /* Which code computes a product. */
 typedef enum cj_gemm_path {
     CJ_GEMM_AUTO = 0,   /* the fastest that the device and the options allow */
-    CJ_GEMM_SCALAR = 1, /* shared-memory tiles and multiply-adds: every device, type and layout */
+    CJ_GEMM_SCALAR = 1, /* shared-memory tiles and multiply-adds: every device, type and layout, and
+                         * no tensor core, tensor map or cluster */
     CJ_GEMM_MMA = 2,    /* tensor cores by mma.sync (sm_80; e4m3 sm_89): every layout; A and B of
                          * CJ_F16 or of CJ_BF16, of 8-bit integers, tf32 or e4m3 */
     CJ_GEMM_WGMMA = 3   /* the same elements by wgmma and tensor maps (sm_90a): addresses and

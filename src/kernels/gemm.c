@@ -138,7 +138,7 @@ static bool make_path(void *x, cjk_gemm *g, int path, bool last, cj_kernel_cache
     return false;
 }
 
-/* Whether path scalar has kernels by tensor maps. */
+/* Whether there are kernels of multiply-adds by tensor maps. */
 static bool has_fma(const cjk_gemm *g, int sm)
 {
     bool f32 = g->type[CJK_GEMM_A] == CJ_F32 && g->type[CJK_GEMM_B] == CJ_F32 && g->wide == CJ_F32;
@@ -165,7 +165,7 @@ static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, int out[4]
         return cjk_fail(x, CJ_ENOTSUP, call, "path wgmma needs sm_90a, the device has sm_%d", sm), 0;
     if (!why && !mixed && sm == 90 && (any || g->o.path == CJ_GEMM_WGMMA)) out[n++] = CJ_GEMM_WGMMA;
     if (!why && sm >= least && (any || g->o.path == CJ_GEMM_MMA)) out[n++] = CJ_GEMM_MMA;
-    if ((any || only_scalar) && has_fma(g, sm)) out[n++] = CJK_GEMM_FMA;
+    if (any && has_fma(g, sm)) out[n++] = CJK_GEMM_FMA;
     if (any || only_scalar) out[n++] = CJ_GEMM_SCALAR;
     return n;
 }
@@ -387,11 +387,13 @@ static cj_status make_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args,
     key->x[CJK_GEMM_B] = (cjk_gemm_operand){ b.data, args->n, args->k, b.step, b.stride, more ? args->b_batch : 0 };
     key->x[CJK_GEMM_OUT] =
         (cjk_gemm_operand){ out.data, args->m, args->n, out.stride, out.step, more ? args->out_batch : 0 };
-    const char *why = "";
+    const char *why = NULL;
+    char text[300];
     const cjk_gemm_choice choice = cjk_gemm_choose(g, key->x, batches, &why);
     uint32_t n = put_gemm_values(s, g, args, arg, call);
     if (!n) return CJ_EINVAL;
-    if (choice.variant >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
+    if (choice.variant >= g->variants)
+        return cjk_fail(s, CJ_ENOTSUP, call, "%s", why ? why : cjk_gemm_misfit(g, key->x, text, sizeof text));
     key->variant = choice.variant;
     l->count = n;
     return add_maps(s, g, &choice, l, call);
