@@ -4,6 +4,7 @@
 example_programs = \
 	%D%/all_reduce \
 	%D%/expr \
+	%D%/fused_gemm \
 	%D%/graph_loop \
 	%D%/graph_picture \
 	%D%/graph_replay \
@@ -31,6 +32,7 @@ noinst_PROGRAMS += $(example_programs)
 examples_all_reduce_LDADD = $(libcujit)
 examples_expr_SOURCES = %D%/expr.c %D%/expr.h %D%/expr_csv.c %D%/expr_kernel.c %D%/expr_syntax.c
 examples_expr_LDADD = $(libcujit) -lm
+examples_fused_gemm_LDADD = $(libcujit_kernels) -lm
 examples_graph_loop_LDADD = $(libcujit)
 examples_graph_picture_LDADD = $(libcujit)
 examples_graph_replay_LDADD = $(libcujit)

@@ -102,7 +102,8 @@ typedef struct cj_gemm cj_gemm;
 /* Which code computes a product. */
 typedef enum cj_gemm_path {
     CJ_GEMM_AUTO = 0,   /* the fastest that the device and the options allow */
-    CJ_GEMM_SCALAR = 1, /* shared-memory tiles and multiply-adds: every device, type and layout */
+    CJ_GEMM_SCALAR = 1, /* shared-memory tiles and multiply-adds: every device, type and layout, and
+                         * no tensor core, tensor map or cluster */
     CJ_GEMM_MMA = 2,    /* tensor cores by mma.sync (sm_80; e4m3 sm_89): every layout; A and B of
                          * CJ_F16 or of CJ_BF16, of 8-bit integers, tf32 or e4m3 */
     CJ_GEMM_WGMMA = 3   /* the same elements by wgmma and tensor maps (sm_90a): addresses and
@@ -134,9 +135,10 @@ typedef struct cj_gemm_opts {
     int32_t scaled;       /* 1: launches have alpha, beta and C */
     int32_t bias;         /* 1: launches have a bias, a number for each column */
     cj_ptx *module;       /* has `function`.  Copied */
-    const char *function; /* the user's epilogue: from (value of `wide`, CJ_U32 row, CJ_U32 column,
-                           * CJ_U32 batch, the user's parameters) to the value that is stored.  It
-                           * comes behind alpha, beta and bias.  NULL: none */
+    const char *function; /* the user's epilogue: from (value, CJ_U32 row, CJ_U32 column, CJ_U32
+                           * batch, the user's parameters) to the value that is stored, of types
+                           * that cj_gemm_create names.  It comes behind alpha, beta and bias.
+                           * NULL: none */
     const int32_t *user_types; /* cj_types of the user's parameters, CJ_U64 for a pointer.  Copied */
     size_t user_count;    /* up to 16 */
     cj_kernel_cache *cache; /* as in cj_reduce_opts */
@@ -155,6 +157,12 @@ CJ_API void cj_gemm_defaults(cj_gemm_opts *opts);
  * sums parts of k, and adds these sums in a fixed order.  Tensor cores add the products of one
  * instruction with an error of their own: k * 2^-23 of the sum of magnitudes.
  * docs/kernels.md has the layouts that each path serves.
+ *
+ * Alpha, beta, C and bias are computed in `wide`; where sums are integers and `out_type` is
+ * floating, in CJ_F32, or in CJ_F64 if either has 64 bits.  The epilogue takes a value of `wide`,
+ * behind alpha or bias of the type that these are computed in.  It returns an integer of 16 to 64
+ * bits, CJ_F16, CJ_BF16, CJ_F32 or CJ_F64.  The value is converted to `out_type` as cj_cvt does.
+ *
  * Blocks.  Any thread.
  * Never NULL.  Owned by the caller, free with cj_gemm_free.
  * Errors, in the failed object that is returned: those above, and
@@ -171,9 +179,9 @@ typedef struct cj_gemm_args {
     uint64_t batches;   /* products of one size; 0: 1 */
     int64_t a_batch, b_batch, c_batch, out_batch; /* elements from a batch's matrix to the next one;
                          * 0: the same matrix for all, not for `out` */
-    double alpha, beta; /* .scaled, else 0, or alpha 1; whole numbers if `wide` is an integer, of
-                         * magnitudes up to 2^53, not negative if it is unsigned.  C is not read if
-                         * `beta` is 0; A and B are read also if `alpha` is 0 */
+    double alpha, beta; /* .scaled, else 0, or alpha 1.  Computed in integers they are whole numbers of
+                         * magnitudes up to 2^53, not negative if unsigned.  C is not read if `beta`
+                         * is 0; A and B are read also if `alpha` is 0 */
     cj_dptr bias;       /* .bias: n elements */
     const cj_arg *user; /* the user's parameters */
     size_t user_count;

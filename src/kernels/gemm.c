@@ -24,8 +24,6 @@ void cj_gemm_defaults(cj_gemm_opts *opts)
     if (opts) *opts = (cj_gemm_opts){ .size = sizeof *opts };
 }
 
-static bool gemm_floating(cj_type t) { return t == CJ_F16 || t == CJ_BF16 || t == CJ_F32 || t == CJ_F64; }
-
 static cj_status check_types(void *x, cjk_gemm *g, const char *call)
 {
     static const char *const names[] = { "type", "b_type", "out_type" };
@@ -53,7 +51,7 @@ static cj_status check_types(void *x, cjk_gemm *g, const char *call)
     if (cjk_size(g->wide) < 4 || g->wide != cjk_wide(g->wide))
         return cjk_fail_type(x, call, "wide", (int32_t)g->wide, "f32, f64 or an integer of 32 or 64 bits");
     for (int i = 0; i < 2; i++)
-        if ((gemm_floating(g->type[i]) || o->elements) && !gemm_floating(g->wide))
+        if ((cjk_gemm_floating(g->type[i]) || o->elements) && !cjk_gemm_floating(g->wide))
             return cjk_fail(x, CJ_EINVAL, call, "elements of %s are not summed as %s",
                             o->elements ? "8-bit floating point" : cjk_type_name(g->type[i]), cjk_type_name(g->wide));
     if (o->elements && g->wide != CJ_F32)
@@ -99,9 +97,10 @@ static void write_variant(cj_ptx *m, const cjk_gemm *g, size_t i, cj_fn *epilogu
 static bool epilogue_fits(void *x, const cjk_gemm *g, cj_ptx *m, const char *call)
 {
     const cjk_code code = { .m = m };
-    char wants[160];
-    snprintf(wants, sizeof wants, "the sum in %s, row, column and batch in u32%s, and one result in %s",
-             cjk_type_name(g->wide), g->user ? ", then the user_types" : "", cjk_type_name(g->wide));
+    char wants[200];
+    snprintf(wants, sizeof wants, "the value in %s, row, column and batch in u32%s, and one result: an integer of 16 "
+             "to 64 bits, f16, bf16, f32 or f64", cjk_type_name(cjk_gemm_end_type(g)),
+             g->user ? ", then the user_types" : "");
     return cjk_function_fits(x, &code, g->o.function, wants, call);
 }
 
@@ -139,7 +138,7 @@ static bool make_path(void *x, cjk_gemm *g, int path, bool last, cj_kernel_cache
     return false;
 }
 
-/* Whether path scalar has kernels by tensor maps. */
+/* Whether there are kernels of multiply-adds by tensor maps. */
 static bool has_fma(const cjk_gemm *g, int sm)
 {
     bool f32 = g->type[CJK_GEMM_A] == CJ_F32 && g->type[CJK_GEMM_B] == CJ_F32 && g->wide == CJ_F32;
@@ -166,7 +165,7 @@ static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, int out[4]
         return cjk_fail(x, CJ_ENOTSUP, call, "path wgmma needs sm_90a, the device has sm_%d", sm), 0;
     if (!why && !mixed && sm == 90 && (any || g->o.path == CJ_GEMM_WGMMA)) out[n++] = CJ_GEMM_WGMMA;
     if (!why && sm >= least && (any || g->o.path == CJ_GEMM_MMA)) out[n++] = CJ_GEMM_MMA;
-    if ((any || only_scalar) && has_fma(g, sm)) out[n++] = CJK_GEMM_FMA;
+    if (any && has_fma(g, sm)) out[n++] = CJK_GEMM_FMA;
     if (any || only_scalar) out[n++] = CJ_GEMM_SCALAR;
     return n;
 }
@@ -235,13 +234,13 @@ cj_gemm *cj_gemm_create(cj_device *dev, const cj_gemm_opts *opts)
 
 /* -- Launching ----------------------------------------------------------------------------------------------------- */
 
-/* alpha or beta as the type that sums have; false: it has no such value. */
-static bool scalar_arg(cj_type wide, double v, cj_arg *arg)
+/* alpha or beta as the type that they are computed in; false: it has no such value. */
+static bool scalar_arg(cj_type type, double v, cj_arg *arg)
 {
-    bool negative = wide == CJ_S32 || wide == CJ_S64;
-    double most = wide == CJ_U32 ? 4294967295.0 : wide == CJ_S32 ? 2147483647.0 : 9007199254740992.0;
-    if (wide == CJ_F32) return *arg = cj_arg_f32((float)v), true;
-    if (wide == CJ_F64) return *arg = cj_arg_f64(v), true;
+    bool negative = type == CJ_S32 || type == CJ_S64;
+    double most = type == CJ_U32 ? 4294967295.0 : type == CJ_S32 ? 2147483647.0 : 9007199254740992.0;
+    if (type == CJ_F32) return *arg = cj_arg_f32((float)v), true;
+    if (type == CJ_F64) return *arg = cj_arg_f64(v), true;
     if (v != floor(v) || v > most || v < (negative ? -most : 0)) return false;
     return *arg = v < 0 ? cj_arg_i((int64_t)v) : cj_arg_u((uint64_t)v), true;
 }
@@ -332,11 +331,12 @@ static uint32_t put_gemm_values(cj_stream *s, const cjk_gemm *g, const cj_gemm_a
     arg[CJK_ARG_OUT] = cj_arg_ptr(args->out.data);
     if (g->o.scaled) {
         const double factor[] = { args->alpha, args->beta };
+        const cj_type end = cjk_gemm_end_type(g);
         arg[CJK_ARG_MORE] = cj_arg_ptr(args->beta != 0 ? args->c.data : (cj_dptr){ 0 });
         for (int i = 0; i < 2; i++)
-            if (!scalar_arg(g->wide, factor[i], &arg[CJK_ARG_ALPHA + i])) {
+            if (!scalar_arg(end, factor[i], &arg[CJK_ARG_ALPHA + i])) {
                 cjk_fail(s, CJ_EINVAL, call, "%s is %g, which %s does not have", i ? "beta" : "alpha", factor[i],
-                         cjk_type_name(g->wide));
+                         cjk_type_name(end));
                 return 0;
             }
     }
@@ -387,11 +387,13 @@ static cj_status make_ready(cj_stream *s, cjk_gemm *g, const cj_gemm_args *args,
     key->x[CJK_GEMM_B] = (cjk_gemm_operand){ b.data, args->n, args->k, b.step, b.stride, more ? args->b_batch : 0 };
     key->x[CJK_GEMM_OUT] =
         (cjk_gemm_operand){ out.data, args->m, args->n, out.stride, out.step, more ? args->out_batch : 0 };
-    const char *why = "";
+    const char *why = NULL;
+    char text[300];
     const cjk_gemm_choice choice = cjk_gemm_choose(g, key->x, batches, &why);
     uint32_t n = put_gemm_values(s, g, args, arg, call);
     if (!n) return CJ_EINVAL;
-    if (choice.variant >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
+    if (choice.variant >= g->variants)
+        return cjk_fail(s, CJ_ENOTSUP, call, "%s", why ? why : cjk_gemm_misfit(g, key->x, text, sizeof text));
     key->variant = choice.variant;
     l->count = n;
     return add_maps(s, g, &choice, l, call);

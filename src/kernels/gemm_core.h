@@ -15,6 +15,8 @@
 enum { CJK_GEMM_A, CJK_GEMM_B, CJK_GEMM_OUT };
 enum { CJK_GEMM_OWN = 4, CJK_GEMM_USER = 16, CJK_GEMM_NAME = 48 };
 
+static inline bool cjk_gemm_floating(cj_type t) { return t == CJ_F16 || t == CJ_BF16 || t == CJ_F32 || t == CJ_F64; }
+
 /* Tiles of the paths. */
 enum { CJK_SCALAR_TILE = 64, CJK_SCALAR_LARGE = 128 };
 enum { CJK_MMA_LARGE = 128, CJK_MMA_SMALL = 64, CJK_WGMMA_ROWS = 128, CJK_GEMM_GROUP = 8 };
@@ -32,7 +34,8 @@ typedef struct cjk_gemm_variant {
     uint32_t blocks;           /* of a multiprocessor, where blocks are persistent */
 } cjk_gemm_variant;
 
-/* Path scalar for f32 of sm_90a, by tensor maps (gemm_fma.c): a list of its own, tried before CJ_GEMM_SCALAR. */
+/* f32 by tensor maps and multiply-adds on sm_90a (gemm_fma.c): a list of its own, which CJ_GEMM_AUTO tries before
+ * CJ_GEMM_SCALAR.  Variants of both have that path. */
 enum { CJK_GEMM_FMA = CJ_GEMM_WGMMA + 1 };
 
 /* Whether the kernel copies tiles of A and B by tensor maps, in persistent blocks. */
@@ -117,8 +120,11 @@ void cjk_gemm_name(const cjk_gemm_variant *v, char name[CJK_GEMM_NAME]);
  * tensor map. */
 typedef struct cjk_gemm_choice { uint32_t variant, blocks; bool by_map; } cjk_gemm_choice;
 
-/* .variant is CJK_KERNELS: there is none, and `why` says what path wgmma wants of which operand. */
+/* .variant is CJK_KERNELS: there is none, and `why` says why, or is left as it is where A or B does not fit. */
 cjk_gemm_choice cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const char **why);
+
+/* What of A or B does not fit path wgmma, as a sentence.  Returns `text`. */
+const char *cjk_gemm_misfit(const cjk_gemm *g, const cjk_gemm_operand x[3], char *text, size_t bytes);
 
 /* The tensor map of operand `i` of a launch: A, B or the result (gemm_maps.c). */
 cj_status cjk_gemm_map_of(cj_stream *s, const cjk_gemm *g, const cjk_map_key *key, int i, cj_tensor_map *map,
@@ -158,6 +164,10 @@ typedef struct cjk_gemm_params {
 
 /* Declares the parameters. */
 void cjk_gemm_params_begin(cj_fn *f, const cjk_gemm *g, cj_fn *epilogue, cjk_gemm_params *p);
+
+/* The type that alpha, beta, C and the bias are computed in, and the user's function takes: that of the sums, but
+ * behind .scaled or .bias f32 where integers have a floating result, or f64 if either has 64 bits. */
+cj_type cjk_gemm_end_type(const cjk_gemm *g);
 
 cj_val cjk_gemm_bytes(cj_fn *f, cj_val elements, cj_type type);
 

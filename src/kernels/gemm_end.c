@@ -5,8 +5,16 @@
 
 #include "kernels/gemm_core.h"
 
+cj_type cjk_gemm_end_type(const cjk_gemm *g)
+{
+    cj_type out = g->type[CJK_GEMM_OUT];
+    if (cjk_gemm_floating(g->wide) || !cjk_gemm_floating(out) || !(g->o.scaled || g->o.bias)) return g->wide;
+    return cjk_size(g->wide) == 8 || out == CJ_F64 ? CJ_F64 : CJ_F32;
+}
+
 void cjk_gemm_params_begin(cj_fn *f, const cjk_gemm *g, cj_fn *epilogue, cjk_gemm_params *p)
 {
+    const cj_type end = cjk_gemm_end_type(g);
     char user[24];
     *p = (cjk_gemm_params){ .fn = epilogue };
     p->x[CJK_GEMM_A] = cjk_operand_of(f, "a", g->type[CJK_GEMM_A]);
@@ -22,9 +30,9 @@ void cjk_gemm_params_begin(cj_fn *f, const cjk_gemm *g, cj_fn *epilogue, cjk_gem
     if (g->o.scaled) {
         p->c = cjk_operand_of(f, "c", g->type[CJK_GEMM_OUT]);
         p->c_batch = cj_param(f, "c_batch", CJ_S64);
-        p->alpha = cj_param(f, "alpha", g->wide);
-        p->beta = cj_param(f, "beta", g->wide);
-        p->reads_c = cj_ne(f, p->beta, cj_imm_bits(f, g->wide, 0));
+        p->alpha = cj_param(f, "alpha", end);
+        p->beta = cj_param(f, "beta", end);
+        p->reads_c = cj_ne(f, p->beta, cj_imm_bits(f, end, 0));
     }
     if (g->o.bias) p->bias = cj_param_ptr(f, "bias", g->type[CJK_GEMM_OUT]);
     for (p->users = 0; p->users < g->user; p->users++) {
@@ -46,32 +54,76 @@ static cj_val batch_of(cj_fn *f, const cjk_operand *x, cj_val stride, cj_val bat
     return cj_as_ptr(f, cj_mad(f, cj_cvt(f, CJ_U64, batch), by, cj_addr(f, x->base)), x->type, CJ_SPACE_GLOBAL);
 }
 
+/* An integer that f32 has (of 64 bits: f64), which is rounded to fewer bits as v is: where v has more bits, the last
+ * ones become one that says whether any of them is set. */
+static cj_val in_fewer_bits(cj_fn *f, cj_val v)
+{
+    const cj_type t = cj_type_of(v);
+    const bool wide = cjk_size(t) == 8, negates = t == CJ_S32 || t == CJ_S64;
+    const uint64_t all = wide ? UINT64_MAX : UINT32_MAX, last = wide ? 0xfff : 0x1ff;
+    cj_val magnitude = negates ? cj_bits(f, wide ? CJ_U64 : CJ_U32, cj_abs(f, v)) : v;
+    cj_val many = cj_ge(f, magnitude, cj_imm_bits(f, wide ? CJ_U64 : CJ_U32, UINT64_C(1) << (wide ? 53 : 24)));
+    cj_val is_odd = cj_ne(f, cj_and(f, v, cj_imm_bits(f, t, last)), cj_imm_bits(f, t, 0));
+    cj_val odd = cj_select(f, is_odd, cj_imm_bits(f, t, (last + 1) / 2), cj_imm_bits(f, t, 0));
+    return cj_select(f, many, cj_or(f, cj_and(f, v, cj_imm_bits(f, t, all & ~last)), odd), v);
+}
+
+/* An f64 as f32, rounded to odd: it is rounded to fewer bits as v is. */
+static cj_val to_odd(cj_fn *f, cj_val v)
+{
+    cj_val near = cj_cvt(f, CJ_F32, v), back = cj_cvt(f, CJ_F64, near), bits = cj_bits(f, CJ_U32, near);
+    cj_val below = cj_select(f, cj_gt(f, cj_abs(f, back), cj_abs(f, v)), cj_sub(f, bits, 1), bits);
+    return cj_bits(f, CJ_F32, cj_select(f, cj_eq(f, back, v), bits, cj_or(f, below, 1)));
+}
+
+/* v, or an f32 that is rounded to `out` as v would be.  Only sm_90 converts other types than f32 from and to bf16. */
+static cj_val before_store(cj_fn *f, cj_type out, cj_val v)
+{
+    const cj_type has = cj_type_of(v);
+    if (has == CJ_BF16) return cj_bits(f, CJ_F32, cj_shl(f, cj_cvt(f, CJ_U32, cj_bits(f, CJ_U16, v)), 16));
+    if (has == CJ_F16) return cj_cvt(f, CJ_F32, v);
+    if (has == CJ_S16 || has == CJ_U16) v = cj_cvt(f, cjk_wide(has), v);
+    if (out != CJ_BF16 || has == CJ_F32) return v;
+    if (has != CJ_F64) v = in_fewer_bits(f, v);
+    if (has == CJ_U64 || has == CJ_S64) v = cj_cvt(f, CJ_F64, v);
+    return cj_type_of(v) == CJ_F64 ? to_odd(f, v) : cj_cvt(f, CJ_F32, v);
+}
+
+/* Stores v as an element of `out`, converted as cj_cvt does: it is rounded once, and integers of 8 bits saturate. */
+static void store_rounded(cj_fn *f, cj_type out, cj_val address, cj_val v)
+{
+    v = before_store(f, out, v);
+    bool half = out == CJ_F16 && cj_type_of(v) != CJ_F32, byte = cjk_size(out) == 1 && cjk_gemm_floating(cj_type_of(v));
+    if (half || byte) cj_store(f, out, address, cj_cvt(f, out, v));
+    else cjk_store(f, out, address, v);
+}
+
 void cjk_gemm_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val sum, cj_val row, cj_val column,
                     cj_val batch)
 {
+    const cj_type end = cjk_gemm_end_type(g);
+    const bool floats = cjk_gemm_floating(end);
     cj_val v = cj_let(f, g->wide, sum), at_row = cj_cvt(f, CJ_U64, row), at_column = cj_cvt(f, CJ_U64, column);
-    bool floats = g->wide == CJ_F32 || g->wide == CJ_F64;
+    if (end != g->wide) v = cj_cvt(f, end, v);
     if (g->o.scaled) {
         cj_assign(f, v, cj_mul(f, v, p->alpha));
         cj_if(f, p->reads_c);
             cjk_operand c = p->c;
             c.base = batch_of(f, &p->c, p->c_batch, batch);
-            cj_val old = cjk_load(f, c.type, cjk_column(f, &c, cjk_row(f, &c, at_row), at_column), g->wide);
+            cj_val old = cjk_load(f, c.type, cjk_column(f, &c, cjk_row(f, &c, at_row), at_column), end);
             cj_assign(f, v, floats ? cj_fma(f, p->beta, old, v) : cj_mad(f, p->beta, old, v));
         cj_end(f);
     }
     if (g->o.bias)
-        cj_assign(f, v, cj_add(f, v, cjk_load(f, g->type[CJK_GEMM_OUT], cj_at(f, p->bias, at_column), g->wide)));
+        cj_assign(f, v, cj_add(f, v, cjk_load(f, g->type[CJK_GEMM_OUT], cj_at(f, p->bias, at_column), end)));
     if (p->fn) {
         cj_val arg[CJK_GEMM_OWN + CJK_GEMM_USER] = { v, row, column, batch };
         memcpy(arg + CJK_GEMM_OWN, p->user, p->users * sizeof *p->user);
-        const cj_val result = cj_reg(f, g->wide);
-        cj_call_into(f, p->fn, &result, 1, arg, CJK_GEMM_OWN + (size_t)p->users);
-        v = result;
+        v = cj_call_n(f, p->fn, arg, CJK_GEMM_OWN + (size_t)p->users);
     }
     cjk_operand out = p->out;
     out.base = batch_of(f, &p->out, p->by_batch[CJK_GEMM_OUT], batch);
-    cjk_store(f, out.type, cjk_column(f, &out, cjk_row(f, &out, at_row), at_column), v);
+    store_rounded(f, out.type, cjk_column(f, &out, cjk_row(f, &out, at_row), at_column), v);
 }
 
 /* -- Tiles --------------------------------------------------------------------------------------------------------- */

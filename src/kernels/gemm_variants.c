@@ -287,19 +287,11 @@ static bool map_stores(const cjk_gemm *g, const cjk_gemm_operand *out, cjk_next 
 static cjk_gemm_choice choose_wgmma(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches,
                                     const cjk_next next[3], const char **why)
 {
-    static const char *const operands[] = { "a: path wgmma wants an address and distances of multiples of 16 bytes, "
-                                            "upwards, and neighbours along a row or a column",
-                                            "b: path wgmma wants an address and distances of multiples of 16 bytes, "
-                                            "upwards, and neighbours along a row or a column" };
     const product p = { x[CJK_GEMM_A].outer, x[CJK_GEMM_B].outer, x[CJK_GEMM_A].k, batches };
     cjk_gemm_choice best = { .variant = CJK_KERNELS, .blocks = 1 };
     double cost = 0;
-    for (int i = 0; i < 2; i++) {
-        *why = operands[i];
+    for (int i = 0; i < 2; i++)
         if (!map_fits(&x[i], next[i], cjk_size(g->type[i]))) return best;
-    }
-    *why = "path wgmma has no code for this order of a and b: 8-bit and tf32 elements want neighbours along k; "
-           "other orders want a_order and b_order that allow them";
     for (uint32_t i = 0; i < g->variants; i++) {
         const cjk_gemm_variant *v = &g->v[i];
         uint32_t blocks;
@@ -310,9 +302,8 @@ static cjk_gemm_choice choose_wgmma(const cjk_gemm *g, const cjk_gemm_operand x[
     }
     if (best.variant == CJK_KERNELS) return best;
     const cjk_gemm_variant *v = &g->v[best.variant];
-    *why = "the product has more tiles than path wgmma counts";
     if (cjk_pieces(p.m, v->rows) * cjk_pieces(p.n, v->columns) * best.blocks > INT32_MAX / batches)
-        best.variant = CJK_KERNELS;
+        *why = "the product has more tiles than path wgmma counts", best.variant = CJK_KERNELS;
     return best;
 }
 
@@ -363,4 +354,63 @@ cjk_gemm_choice cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], 
     }
     c.variant = find_variant(g, CJ_GEMM_MMA, mma_side(g, x[CJK_GEMM_A].outer, x[CJK_GEMM_B].outer, batches), next);
     return c;
+}
+
+/* -- What does not fit --------------------------------------------------------------------------------------------- */
+
+/* What is wrong with the distance of rows, columns or batches, for map_fits; false: nothing. */
+static bool distance_fault(const char *of, int64_t by, size_t size, char *what, size_t bytes, const char **more)
+{
+    const long long elements = by, most = ((long long)1 << 40) / (long long)size;
+    *more = by <= 0 ? ", upwards" : by >= most ? ", below 2^40" : "";
+    if (!by) snprintf(what, bytes, "all %s are in one place (CJ_ROWS_SAME)", of);
+    else if (by < 0 || by >= most) snprintf(what, bytes, "%s are %lld elements apart", of, elements);
+    else snprintf(what, bytes, "%s are %lld elements (%lld bytes) apart", of, elements, elements * (long long)size);
+    return **more || !in_units(by, size);
+}
+
+/* What keeps a tensor map from being made of operand `i`; false: nothing. */
+static bool place_misfit(const cjk_gemm *g, int i, const cjk_gemm_operand *x, char *text, size_t bytes)
+{
+    const bool of_a = i == CJK_GEMM_A;
+    const size_t size = cjk_size(g->type[i]);
+    const int64_t stride = of_a ? x->by_outer : x->by_k, step = of_a ? x->by_k : x->by_outer;
+    const uint64_t rows = of_a ? x->outer : x->k, columns = of_a ? x->k : x->outer;
+    const bool by_rows = step == 1 || columns <= 1, by_columns = stride == 1 || rows <= 1;
+    const char *more = "";
+    char what[100];
+    if (map_fits(x, next_of(x, size), size)) return false;
+    if (x->data.addr % 16)
+        snprintf(what, sizeof what, "the address is %d bytes behind a multiple of 16", (int)(x->data.addr % 16));
+    else if (!by_rows && !by_columns)
+        more = ", and neighbours along a row or a column",
+        snprintf(what, sizeof what, "columns are %lld elements apart and rows %lld", (long long)step,
+                 (long long)stride);
+    else if (!(by_rows && rows > 1 && distance_fault("rows", stride, size, what, sizeof what, &more)) &&
+             !(!by_rows && columns > 1 && distance_fault("columns", step, size, what, sizeof what, &more)))
+        distance_fault("batches", x->by_batch, size, what, sizeof what, &more);
+    snprintf(text, bytes, "%s: %s; path wgmma wants an address and distances of multiples of 16 bytes%s; "
+             "CJ_GEMM_AUTO serves it", of_a ? "a" : "b", what, more);
+    return true;
+}
+
+const char *cjk_gemm_misfit(const cjk_gemm *g, const cjk_gemm_operand x[3], char *text, size_t bytes)
+{
+    for (int i = 0; i < 2; i++)
+        if (place_misfit(g, i, &x[i], text, bytes)) return text;
+    for (int i = 0; i < 2; i++) {
+        const cjk_next next = next_of(&x[i], cjk_size(g->type[i]));
+        const char *name = i == CJK_GEMM_A ? "a" : "b";
+        const char *along = (next == CJK_K_NEXT) == (i == CJK_GEMM_A) ? "row" : "column";
+        const char *other = *along == 'r' ? "column" : "row";
+        if (may_come(g, i, next)) continue;
+        if (order_allows(g, i, next))
+            snprintf(text, bytes, "%s: neighbours are along a %s; path wgmma wants those of 8-bit and tf32 elements "
+                     "along a %s; CJ_GEMM_AUTO serves it", name, along, other);
+        else
+            snprintf(text, bytes, "%s: neighbours are along a %s, and %s_order has them along a %s; "
+                     "CJ_GEMM_ORDER_ANY is for both", name, along, name, other);
+        return text;
+    }
+    return "path wgmma has no code for this order of a and b";
 }

@@ -273,7 +273,7 @@ static void wrong_arguments_of_products(void)
     cj_fn *f = cj_ptx_func(user, "halved");
     cj_return_value(f, cj_mul(f, cj_param(f, "v", CJ_F64), 0.5));
     cj_gemm *unfit = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_F32, .module = user, .function = "halved"));
-    says(unfit, CJ_EPTX, "wants the sum in f32, row, column and batch in u32, and one result in f32");
+    says(unfit, CJ_EPTX, "wants the value in f32, row, column and batch in u32, and one result: an integer of 16");
     cj_gemm_free(unfit);
     cj_ptx_free(user);
     kb_drop(&m);

@@ -2,6 +2,7 @@
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
 device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
 device_tests += %D%/printed_kernels %D%/workspaces %D%/long_scans %D%/moved_products %D%/long_attention
+device_tests += %D%/gemm_epilogues %D%/gemm_forced
 text_tests += %D%/gemm_lists %D%/gemm_texts %D%/row_texts %D%/repeated_launches
 sim_tests += %D%/fault_kernels %D%/kernels_assembled %D%/older_devices
 fault_tests += %D%/fault_kernels
@@ -45,6 +46,8 @@ tests_kernels_row_texts_LDADD = $(tests_kernels_gemm_texts_LDADD)
 tests_kernels_gemm_tiles_LDADD = %D%/libkernelsbench.a tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
 tests_kernels_gemm_tiles_LINK = $(LINK) -Wl,--wrap=cjk_gemm_choose
 tests_kernels_gemm_paths_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_epilogues_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_forced_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_wgmma_tiles_LDADD = $(kernels_ldadd)
 tests_kernels_gemvs_LDADD = $(kernels_ldadd)
 tests_kernels_aligned_rows_LDADD = $(kernels_ldadd)
