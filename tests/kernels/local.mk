@@ -2,6 +2,7 @@
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
 device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
 device_tests += %D%/printed_kernels %D%/long_scans %D%/moved_products %D%/long_attention
+device_tests += %D%/reduce_types %D%/reduce_options %D%/element_types
 text_tests += %D%/gemm_lists %D%/gemm_texts %D%/row_texts %D%/repeated_launches
 sim_tests += %D%/fault_kernels %D%/kernels_assembled
 fault_tests += %D%/fault_kernels
@@ -26,6 +27,9 @@ tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.
 kernels_ldadd = %D%/libkernelsbench.a tests/libtest.a $(libcujit_kernels) -lm
 tests_kernels_reduces_LDADD = $(kernels_ldadd)
 tests_kernels_scans_LDADD = $(kernels_ldadd)
+tests_kernels_reduce_types_LDADD = $(kernels_ldadd)
+tests_kernels_reduce_options_LDADD = $(kernels_ldadd)
+tests_kernels_element_types_LDADD = $(kernels_ldadd)
 tests_kernels_long_scans_LDADD = $(kernels_ldadd)
 tests_kernels_kernel_objects_LDADD = $(kernels_ldadd)
 tests_kernels_fault_kernels_LDADD = $(kernels_ldadd)
