@@ -193,7 +193,7 @@ static void conversions(void)
 int main(void)
 {
     kb_open();
-    tap_timeout(60);
+    tap_timeout(200);
     inputs_of_integers();
     conversions();
     return kb_close();

@@ -178,7 +178,7 @@ static void in_place(void)
 int main(void)
 {
     kb_open();
-    tap_timeout(60);
+    tap_timeout(200);
     bench.x = kb_take(MOST), bench.out = kb_take(MOST), bench.space = kb_take(1 << 18);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += tap_is_slow() ? 5 : 1) {
         const option_case *c = &cases[i];
