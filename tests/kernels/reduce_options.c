@@ -11,23 +11,23 @@ enum { LONGEST = 17011, MOST = (LONGEST + 1) * 8 };
  * small; numbers of 20 bits behind the point, whose sums f32 does not hold. */
 typedef enum kind { BITS, WHOLE, TURNS, FINE } kind;
 
-/* wide: 0 is 32 bits for smaller elements, else their type. */
-typedef struct option_case { cj_type type, out, wide; cj_combine_op op; kind of; } option_case;
+/* wide: 0 is 32 bits for smaller elements, else their type.  exclusive: of the scan, whose first result is 0. */
+typedef struct option_case { cj_type type, out, wide; cj_combine_op op; kind of; int exclusive; } option_case;
 
 static const option_case cases[] = {
-    { CJ_U8, CJ_U64, CJ_U64, CJ_COMBINE_ADD, BITS },   { CJ_S8, CJ_S64, CJ_S64, CJ_COMBINE_ADD, BITS },
-    { CJ_U8, CJ_F32, CJ_F32, CJ_COMBINE_ADD, BITS },   { CJ_S16, CJ_F64, CJ_F64, CJ_COMBINE_ADD, BITS },
-    { CJ_F32, CJ_F64, CJ_F64, CJ_COMBINE_ADD, FINE },  { CJ_F16, CJ_F64, CJ_F64, CJ_COMBINE_ADD, WHOLE },
-    { CJ_BF16, CJ_F32, CJ_F64, CJ_COMBINE_ADD, WHOLE }, { CJ_U32, CJ_U64, CJ_U64, CJ_COMBINE_ADD, BITS },
-    { CJ_S32, CJ_S64, CJ_S64, CJ_COMBINE_ADD, BITS },  { CJ_S32, CJ_F32, CJ_S64, CJ_COMBINE_ADD, WHOLE },
-    { CJ_F32, CJ_S32, CJ_F32, CJ_COMBINE_ADD, WHOLE }, { CJ_U64, CJ_F64, CJ_U64, CJ_COMBINE_ADD, WHOLE },
-    { CJ_S8, CJ_F16, CJ_S32, CJ_COMBINE_ADD, TURNS },  { CJ_U8, CJ_S16, CJ_S32, CJ_COMBINE_ADD, BITS },
-    { CJ_F64, CJ_BF16, CJ_F64, CJ_COMBINE_ADD, TURNS }, { CJ_F32, CJ_U8, CJ_S32, CJ_COMBINE_ADD, WHOLE },
-    { CJ_F64, CJ_F32, CJ_F32, CJ_COMBINE_ADD, WHOLE }, { CJ_U16, CJ_U32, CJ_VOID, CJ_COMBINE_ADD, BITS },
-    { CJ_S8, CJ_S64, CJ_S64, CJ_COMBINE_MIN, BITS },   { CJ_U8, CJ_S32, CJ_VOID, CJ_COMBINE_MAX, BITS },
-    { CJ_U32, CJ_U16, CJ_VOID, CJ_COMBINE_XOR, BITS }, { CJ_U32, CJ_U64, CJ_U32, CJ_COMBINE_ADD, BITS },
-    { CJ_S32, CJ_S64, CJ_S32, CJ_COMBINE_ADD, BITS },  { CJ_S16, CJ_U64, CJ_S64, CJ_COMBINE_AND, BITS },
-    { CJ_BF16, CJ_F32, CJ_VOID, CJ_COMBINE_MAX, TURNS },
+    { CJ_U8, CJ_U64, CJ_U64, CJ_COMBINE_ADD, BITS, 0 },     { CJ_S8, CJ_S64, CJ_S64, CJ_COMBINE_ADD, BITS, 1 },
+    { CJ_U8, CJ_F32, CJ_F32, CJ_COMBINE_ADD, BITS, 0 },     { CJ_S16, CJ_F64, CJ_F64, CJ_COMBINE_ADD, BITS, 1 },
+    { CJ_F32, CJ_F64, CJ_F64, CJ_COMBINE_ADD, FINE, 0 },    { CJ_F16, CJ_F64, CJ_F64, CJ_COMBINE_ADD, WHOLE, 1 },
+    { CJ_BF16, CJ_F32, CJ_F64, CJ_COMBINE_ADD, WHOLE, 0 },  { CJ_U32, CJ_U64, CJ_U64, CJ_COMBINE_ADD, BITS, 1 },
+    { CJ_S32, CJ_S64, CJ_S64, CJ_COMBINE_ADD, BITS, 0 },    { CJ_S32, CJ_F32, CJ_S64, CJ_COMBINE_ADD, WHOLE, 1 },
+    { CJ_F32, CJ_S32, CJ_F32, CJ_COMBINE_ADD, WHOLE, 0 },   { CJ_U64, CJ_F64, CJ_U64, CJ_COMBINE_ADD, WHOLE, 1 },
+    { CJ_S8, CJ_F16, CJ_S32, CJ_COMBINE_ADD, TURNS, 0 },    { CJ_U8, CJ_S16, CJ_S32, CJ_COMBINE_ADD, BITS, 1 },
+    { CJ_F64, CJ_BF16, CJ_F64, CJ_COMBINE_ADD, TURNS, 0 },  { CJ_F32, CJ_U8, CJ_S32, CJ_COMBINE_ADD, WHOLE, 1 },
+    { CJ_F64, CJ_F32, CJ_F32, CJ_COMBINE_ADD, WHOLE, 0 },   { CJ_U16, CJ_U32, CJ_VOID, CJ_COMBINE_ADD, BITS, 1 },
+    { CJ_S8, CJ_S64, CJ_S64, CJ_COMBINE_MIN, BITS, 0 },     { CJ_U8, CJ_S32, CJ_VOID, CJ_COMBINE_MAX, BITS, 0 },
+    { CJ_U32, CJ_U16, CJ_VOID, CJ_COMBINE_XOR, BITS, 0 },   { CJ_U32, CJ_U64, CJ_U32, CJ_COMBINE_ADD, BITS, 1 },
+    { CJ_S32, CJ_S64, CJ_S32, CJ_COMBINE_ADD, BITS, 0 },    { CJ_S16, CJ_U64, CJ_S64, CJ_COMBINE_AND, BITS, 0 },
+    { CJ_BF16, CJ_F32, CJ_VOID, CJ_COMBINE_MAX, TURNS, 0 },
 };
 
 static struct { kb_memory x, out, space; } bench;
@@ -136,7 +136,8 @@ static size_t wrong_reductions(const option_case *c)
 static size_t wrong_scans(const option_case *c)
 {
     size_t wrong = 0;
-    cj_scan *x = cj_scan_create(kb_dev, CJ_SCAN(.type = c->type, .out_type = c->out, .wide = c->wide, .op = c->op));
+    cj_scan *x = cj_scan_create(kb_dev, CJ_SCAN(.type = c->type, .out_type = c->out, .wide = c->wide, .op = c->op,
+                                                .exclusive = c->exclusive));
     if (cj_error_of(x)->status) tap_diag("%s", cj_error_of(x)->message);
     for (size_t r = 0; r < ROWS; r++) {
         size_t shift = rows[r].shift * kb_size(c->type);
@@ -145,10 +146,11 @@ static size_t wrong_scans(const option_case *c)
                            .columns = rows[r].columns, .workspace = { bench.space.data, bench.space.bytes } };
         kb_blank(&bench.out);
         wrong += !kb_is_ok(kb_s[0], cj_scan_launch(kb_s[0], x, &a), "scan") || !kb_get(&bench.out);
-        value v = value_of(e, c);
+        value v = { 0 };
         for (uint64_t i = 0; i < rows[r].columns; i++) {
-            if (i) v = join(v, value_of(e + i * kb_size(c->type), c), c);
-            wrong += !is_stored((char *)bench.out.host + i * kb_size(c->out), v, c);
+            const value one = value_of(e + i * kb_size(c->type), c), next = i ? join(v, one, c) : one;
+            wrong += !is_stored((char *)bench.out.host + i * kb_size(c->out), c->exclusive ? v : next, c);
+            v = next;
         }
     }
     cj_scan_free(x);
@@ -186,8 +188,8 @@ int main(void)
         put_elements(c);
         tap_is_uint(wrong_reductions(c), 0, "%s reduces %s in %s to %s", op, kb_name(c->type),
                     kb_name(computed_in(c)), kb_name(c->out));
-        tap_is_uint(wrong_scans(c), 0, "%s scans %s in %s to %s", op, kb_name(c->type), kb_name(computed_in(c)),
-                    kb_name(c->out));
+        tap_is_uint(wrong_scans(c), 0, "%s scans %s in %s to %s%s", op, kb_name(c->type), kb_name(computed_in(c)),
+                    kb_name(c->out), c->exclusive ? ", exclusive" : "");
     }
     in_place();
     kb_drop(&bench.x), kb_drop(&bench.out), kb_drop(&bench.space);
