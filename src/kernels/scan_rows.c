@@ -54,6 +54,7 @@ static void block_scan_of(cj_fn *f, const cjk_join *j, cj_val v, cj_val *inclusi
 static void scan_span(cj_fn *f, const cjk_join *j, const cjk_operand *x, cj_val from, const cjk_operand *out, cj_val to,
                       cj_val first, cj_val end, cj_val carry, bool exclusive)
 {
+    cj_comment(f, "A column of each thread at a time: scan them behind the carry, which then joins them");
     cj_val base = cj_for(f, first, end, CJK_THREADS), scanned, total;
         cj_val i = cj_add(f, base, cjk_thread(f)), inside = cj_lt(f, i, end);
         cj_val v = cj_let(f, j->type, cjk_identity(f, j));
@@ -67,6 +68,10 @@ static void scan_span(cj_fn *f, const cjk_join *j, const cjk_operand *x, cj_val 
         cj_end(f);
         cj_val next = cjk_combine(f, j, carry, total);
         cj_assign(f, carry, next);
+        cj_name(f, base, "turn");
+        cj_name(f, i, "column");
+        cj_name(f, total, "total");
+        cj_name(f, result, "result");
     cj_end(f);
 }
 
@@ -76,8 +81,13 @@ static void write_short(cj_ptx *m, const char *name, const cjk_scan_shape *s)
     cj_fn *f = cj_ptx_kernel(m, name);
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);
     cjk_operand x = cjk_operand_of(f, "x", s->type), out = cjk_operand_of(f, "out", s->out);
-    cj_val end = cj_param(f, "columns", CJ_U64), row = cjk_block(f, CJ_X);
+    cj_val end = cj_param(f, "columns", CJ_U64);
+    cj_comment(f, "The row of the block");
+    cj_val row = cjk_block(f, CJ_X);
     cj_val carry = cj_let(f, s->join.type, cjk_identity(f, &s->join));
+    cj_name(f, end, "columns");
+    cj_name(f, row, "row");
+    cj_name(f, carry, "carry");
     scan_span(f, &s->join, &x, cjk_row(f, &x, row), &out, cjk_row(f, &out, row), cj_let(f, CJ_U64, 0), end, carry,
               s->exclusive);
     cj_return(f);

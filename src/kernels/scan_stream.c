@@ -93,6 +93,7 @@ static cj_val published_at(cj_fn *f, const stream_kernel *k, cj_val tile)
 static void publish_tile(cj_fn *f, const stream_kernel *k, cj_val tile, unsigned set)
 {
     cj_val total, half[2];
+    cj_comment(f, "Warp 0: the sum of the tile, which it publishes with the number of the launch");
     cjk_scan_sums(f, k->s, &k->p, k->sums[set], &total);
     if (k->wide == 4) {
         half[0] = cj_bits(f, CJ_U32, total);
@@ -123,6 +124,7 @@ static void ask_for_group(cj_fn *f, const stream_kernel *k)
 {
     const cjk_join *j = &k->s->join;
     cj_val half[2], number[2], missing, inclusive, exclusive;
+    cj_comment(f, "The next warps: read the sums of a group of tiles each, until all are published, and join them");
     cj_val group = cj_sub(f, cj_add(f, joined_groups(f, k), k->p.warp), 1);
     cj_val tile = cj_mad(f, group, CJK_SCAN_GROUP, k->p.lane), before = cj_lt(f, tile, k->tile);
     cj_val at = published_at(f, k, tile);
@@ -157,7 +159,9 @@ static void ask_for_group(cj_fn *f, const stream_kernel *k)
 static cj_val join_groups(cj_fn *f, const stream_kernel *k)
 {
     const cjk_join *j = &k->s->join;
+    cj_comment(f, "Join the groups that the warps have read: what comes before the tile");
     cj_val before = cj_let(f, j->type, k->carry);
+    cj_name(f, before, "before");
     cj_val complete = cj_sub(f, cj_shr(f, k->tile, 5), joined_groups(f, k));
     cj_as_ptr(f, k->groups, j->type, CJ_SPACE_SHARED);
     for (unsigned i = 0; i < k->polls; i++) {
@@ -186,6 +190,7 @@ static cj_val buffer_behind(cj_fn *f, const stream_kernel *k, cj_val buffer)
 /* Copies tile `next` to the buffer, if it is a whole one. */
 static void fetch_tile(cj_fn *f, const stream_kernel *k, cj_val next, cj_val buffer)
 {
+    cj_comment(f, "Copy a tile to a free buffer of the ring");
     cj_val fetches = cj_and(f, cj_lt(f, next, k->whole), k->first);
     cj_val full = cj_mad(f, buffer, 8, k->full), to = cj_mad(f, buffer, k->tile_bytes, k->shared);
     cj_val from = cj_add(f, cj_addr(f, k->x.base), cj_mul_wide(f, next, k->tile_bytes));
@@ -214,6 +219,7 @@ static void scan_tile(cj_fn *f, const stream_kernel *k, cj_val tile, cj_val buff
     cjk_raw raw[CJK_SCAN_VALUES];
     const cj_val *to = k->set[set];
     cj_if(f, cj_lt(f, tile, k->whole));
+        cj_comment(f, "A whole tile: wait until it is in its buffer, load its vectors");
         cj_mbarrier_wait(f, cj_mad(f, buffer, 8, k->full), k->parity);
         cj_val at = vector_of_buffer(f, k, buffer);
         for (unsigned i = 0; i < s->vectors; i++)
@@ -234,6 +240,7 @@ static void store_tile(cj_fn *f, const stream_kernel *k, cj_val before, unsigned
     const cjk_scan_shape *s = k->s;
     cj_val results[CJK_SCAN_VALUES], whole = cj_lt(f, k->tile, k->whole);
     cj_if(f, whole);
+        cj_comment(f, "The results of a whole tile replace it in its buffer");
         cj_val at = vector_of_buffer(f, k, k->buffer);
         for (unsigned i = 0; i < s->vectors; i++) {
             cjk_scan_results(f, s, &k->p, k->sums[set], before, k->set[set], i, results);
@@ -248,6 +255,7 @@ static void store_tile(cj_fn *f, const stream_kernel *k, cj_val before, unsigned
         }
     cj_end(f);
     cj_block_sync(f);
+    cj_comment(f, "Copy the buffer to the results");
     cj_val stores = cj_and(f, whole, k->first);
     cj_val to = cj_add(f, cj_addr(f, k->out.base), cj_mul_wide(f, k->tile, k->tile_bytes));
     cj_bulk_store_if(f, stores, to, cj_mad(f, k->buffer, k->tile_bytes, k->shared), cj_imm(f, k->tile_bytes));
@@ -259,6 +267,8 @@ static void stream_step(cj_fn *f, const stream_kernel *k, unsigned set)
 {
     cj_val behind = cj_add(f, k->tile, k->blocks), more = cj_lt(f, behind, k->tiles);
     cj_val buffer = buffer_behind(f, k, k->buffer), wraps = cj_eq(f, buffer, 0);
+    cj_name(f, behind, "next_tile");
+    cj_comment(f, "The next tile of the block, scanned by itself");
     cj_assign(f, k->parity, cj_select(f, wraps, cj_xor(f, k->parity, 1), k->parity));
     cj_if(f, more);
         scan_tile(f, k, behind, buffer, 1 - set);
@@ -295,6 +305,7 @@ static cj_val stream_begin(cj_fn *f, stream_kernel *k)
     k->whole = cj_param(f, "whole", CJ_U32);
     k->tiles = cj_param(f, "tiles", CJ_U32);
     cj_val state = cj_addr(f, cj_param_ptr(f, "state", CJ_U32));
+    cj_comment(f, "Shared memory: the ring of tiles, its mbarriers, sums of warps and of groups");
     k->x.step = k->out.step = cj_let(f, CJ_S64, 1);
     k->words = cj_add(f, state, CJK_SCAN_HEADER);
     k->blocks = cj_grid_size(f, CJ_X);
@@ -312,7 +323,18 @@ static cj_val stream_begin(cj_fn *f, stream_kernel *k)
     k->carry = cj_let(f, s->join.type, cjk_identity(f, &s->join));
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned n = 0; n < s->values; n++) k->set[i][n] = cj_reg(f, s->join.type);
+        cj_name(f, cj_vec_n(f, k->set[i], s->values), i ? "other_value" : "value");
     }
+    cj_name(f, k->columns, "columns");
+    cj_name(f, k->whole, "whole_tiles");
+    cj_name(f, k->tiles, "tiles");
+    cj_name(f, k->shared, "ring");
+    cj_name(f, k->full, "full");
+    cj_name(f, k->groups, "groups");
+    cj_name(f, k->tile, "tile");
+    cj_name(f, k->buffer, "buffer");
+    cj_name(f, k->parity, "parity");
+    cj_name(f, k->carry, "carry");
     return state;
 }
 
@@ -324,6 +346,7 @@ void cjk_write_scan_stream(cj_ptx *m, const char *name, const cjk_scan_shape *s,
     cj_fn_max_threads(f, CJK_SCAN_THREADS, 1, 1);
     cj_fn_min_blocks(f, 1);
     cj_val state = stream_begin(f, &k);
+    cj_comment(f, "An mbarrier for each buffer of the ring");
     cj_if(f, k.first);
         for (unsigned i = 0; i < k.stages; i++) cj_mbarrier_init(f, cj_add(f, k.full, 8 * i), cj_imm(f, 1));
         cj_mbarrier_init_fence(f);
@@ -331,7 +354,10 @@ void cjk_write_scan_stream(cj_ptx *m, const char *name, const cjk_scan_shape *s,
     cj_block_sync(f);
     for (unsigned i = 0; i + 1 < k.stages; i++)
         fetch_tile(f, &k, cj_mad(f, k.blocks, i, k.tile), cj_let(f, CJ_U32, i));
+    cj_comment(f, "The number of the launch");
     k.epoch = cj_add(f, cj_def(f, "ld.relaxed.gpu.global.u32", cj_mem(f, state, 4)), 1);
+    cj_name(f, k.epoch, "number");
+    cj_comment(f, "The block's first tile, scanned by itself");
     cj_if(f, cj_lt(f, k.tile, k.tiles));
         scan_tile(f, &k, k.tile, k.buffer, 0);
         cj_block_sync(f);
@@ -339,10 +365,13 @@ void cjk_write_scan_stream(cj_ptx *m, const char *name, const cjk_scan_shape *s,
             publish_tile(f, &k, k.tile, 0);
         cj_end(f);
         cj_loop(f);
+            cj_comment(f, "A tile in the first set of registers, the next one in the other set");
             stream_step(f, &k, 0);
+            cj_comment(f, "The same with the sets exchanged");
             stream_step(f, &k, 1);
         cj_end(f);
     cj_end(f);
+    cj_comment(f, "The block has ended");
     cj_if(f, k.first);
         cj_bulk_wait(f, 0);
         cj_ins(f, "red.relaxed.gpu.global.add.u32", cj_mem(f, state, 0), cj_imm(f, UINT32_MAX));
@@ -356,6 +385,9 @@ void cjk_write_scan_epoch(cj_ptx *m, const char *name)
     cj_val state = cj_param_ptr(f, "state", CJ_U64), blocks = cj_cvt(f, CJ_U64, cj_param(f, "blocks", CJ_U32));
     cj_val seen = cj_let(f, CJ_U64, cj_def(f, "ld.relaxed.gpu.global.u64", cj_mem(f, state, 0)));
     cj_fn_max_threads(f, 1, 1, 1);
+    cj_name(f, blocks, "blocks");
+    cj_name(f, seen, "seen");
+    cj_comment(f, "Add the blocks of the grid; a new number, unless blocks of another launch are still to end");
     cj_loop(f);
         cj_val none = cj_eq(f, cj_cvt(f, CJ_U32, seen), 0);
         cj_val number = cj_select(f, none, cj_add(f, seen, UINT64_C(1) << 32), seen);

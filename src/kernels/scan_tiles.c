@@ -18,6 +18,9 @@ void cjk_scan_place_of(cj_fn *f, cjk_scan_place *p)
     p->thread = cj_thread_id(f, CJ_X);
     p->lane = cj_and(f, p->thread, 31);
     cj_warp_id(f, &p->warp);
+    cj_name(f, p->thread, "thread");
+    cj_name(f, p->lane, "lane");
+    cj_name(f, p->warp, "warp");
 }
 
 /* -- A tile -------------------------------------------------------------------------------------------------------- */
@@ -53,6 +56,7 @@ void cjk_scan_load_each(cj_fn *f, const cjk_scan_shape *s, const cjk_operand *x,
                         cj_val thread, const cj_val *v)
 {
     each_element e;
+    cj_comment(f, "Load the tile element by element");
     each_begin(f, s, x, row, first, end, thread, &e);
     for (unsigned i = 0; i < s->values; i++) {
         cj_assign(f, v[i], cjk_identity(f, &s->join));
@@ -66,6 +70,7 @@ void cjk_scan_store_each(cj_fn *f, const cjk_scan_shape *s, const cjk_operand *o
                          cj_val end, cj_val thread, unsigned i, const cj_val *results)
 {
     each_element e;
+    cj_comment(f, "Store a vector of results element by element");
     each_begin(f, s, out, row, first, end, thread, &e);
     for (unsigned j = 0; j < s->of_vector; j++) {
         cj_val at = each_if(f, s, out, &e, i, j);
@@ -92,6 +97,7 @@ void cjk_scan_local(cj_fn *f, const cjk_scan_shape *s, const cjk_scan_place *p, 
 {
     const cjk_join *j = &s->join;
     unsigned n = s->of_vector;
+    cj_comment(f, "Scan the thread's vectors, then those of the warp's lanes; leave the sums of the warp");
     cj_val last[CJK_SCAN_VALUES], before[CJK_SCAN_VALUES], is_last = cj_eq(f, p->lane, 31);
     for (unsigned i = 0; i < s->values; i++)
         if (i % n) cj_assign(f, v[i], cjk_combine(f, j, v[i - 1], v[i]));
@@ -110,6 +116,7 @@ void cjk_scan_local(cj_fn *f, const cjk_scan_shape *s, const cjk_scan_place *p, 
 /* Lane l has `vectors` sums that lie side by side. */
 void cjk_scan_sums(cj_fn *f, const cjk_scan_shape *s, const cjk_scan_place *p, cj_val sums, cj_val *total)
 {
+    cj_comment(f, "Replace the sums of the warps by what comes before each of them");
     cj_val q[CJK_SCAN_VALUES], before, first = cj_mul(f, p->lane, s->vectors);
     for (unsigned i = 0; i < s->vectors; i++) {
         q[i] = cj_load(f, s->join.type, sum_word(f, s, sums, first, i));
@@ -151,6 +158,7 @@ static void tile_params(cj_fn *f, const cjk_scan_shape *s, tile_block *b)
 
 static void tile_begin(cj_fn *f, const cjk_scan_shape *s, cj_val fits, tile_block *b)
 {
+    cj_comment(f, "The row and the tile of it that the block has");
     cj_val block = cj_block_id(f, CJ_X), row = cj_div(f, block, b->tiles);
     cj_val tile = cj_sub(f, block, cj_mul(f, row, b->tiles));
     b->row = cj_cvt(f, CJ_U64, row);
@@ -159,6 +167,12 @@ static void tile_begin(cj_fn *f, const cjk_scan_shape *s, cj_val fits, tile_bloc
     b->vectors = cj_and(f, whole, cj_ne(f, fits, 0));
     b->sums = cj_addr(f, cj_shared(f, "sums", s->join.type, (size_t)s->vectors * CJK_SCAN_WARPS));
     cjk_scan_place_of(f, &b->p);
+    cj_name(f, b->columns, "columns");
+    cj_name(f, b->tiles, "tiles");
+    cj_name(f, tile, "tile");
+    cj_name(f, b->row, "row");
+    cj_name(f, b->first, "first");
+    cj_name(f, b->sums, "sums");
 }
 
 /* The address of this thread's first vector of the tile, of elements of `type`. */
@@ -173,7 +187,9 @@ static void load_scan_tile(cj_fn *f, const cjk_scan_shape *s, const tile_block *
     cj_val begin = cjk_row(f, &b->x, b->row);
     cjk_raw raw[CJK_SCAN_VALUES];
     for (unsigned i = 0; i < s->values; i++) to[i] = cj_reg(f, s->join.type);
+    cj_name(f, cj_vec_n(f, to, s->values), "value");
     cj_if(f, b->vectors);
+        cj_comment(f, "Load the tile in vectors");
         cj_val at = vector_address(f, s, b, &b->x, begin);
         int64_t apart = (int64_t)(CJK_SCAN_THREADS * s->of_vector * cjk_size(s->type));
         for (unsigned i = 0; i < s->vectors; i++)
@@ -202,6 +218,8 @@ void cjk_write_scan_totals(cj_ptx *m, const char *name, const cjk_scan_shape *s)
     cj_block_sync(f);
     cj_if(f, cj_eq(f, b.p.warp, 0));
         cjk_scan_sums(f, s, &b.p, b.sums, &total);
+        cj_name(f, total, "total");
+        cj_comment(f, "The last lane stores the total of the tile");
         cj_if(f, cj_eq(f, b.p.lane, 31));
             cj_set(f, totals, cj_block_id(f, CJ_X), total);
         cj_end(f);
@@ -218,11 +236,18 @@ void cjk_write_scan_offsets(cj_ptx *m, const char *name, const cjk_scan_shape *s
     cj_fn_max_threads(f, CJK_SCAN_THREADS, 1, 1);
     cj_val totals = cj_param_ptr(f, "totals", type), offsets = cj_param_ptr(f, "offsets", type);
     cj_val tiles = cj_param(f, "tiles", CJ_U32), groups = cj_shared(f, "groups", type, CJK_SCAN_WARPS);
+    cj_comment(f, "The totals of the block's row");
     cj_val row = cj_mul_wide(f, cj_block_id(f, CJ_X), tiles);
     cjk_scan_place_of(f, &p);
     cj_val carry = cj_let(f, type, cjk_identity(f, &s->join)), before = cj_let(f, type, cjk_identity(f, &s->join));
+    cj_name(f, tiles, "tiles");
+    cj_name(f, row, "row_of_totals");
+    cj_name(f, carry, "carry");
+    cj_name(f, before, "before");
     cj_val base = cj_for(f, 0, tiles, CJK_SCAN_THREADS), group, in_group;
         cj_val tile = cj_add(f, base, p.thread), inside = cj_lt(f, tile, tiles);
+        cj_name(f, tile, "tile");
+        cj_comment(f, "A group of 32 tiles for each warp: scan their totals");
         cj_val place = cj_add(f, row, cj_cvt(f, CJ_U64, tile)), v = cj_let(f, type, cjk_identity(f, &s->join));
         cj_if(f, inside);
             cj_assign(f, v, cj_get(f, totals, place));
@@ -232,12 +257,15 @@ void cjk_write_scan_offsets(cj_ptx *m, const char *name, const cjk_scan_shape *s
             cj_set(f, groups, p.warp, group);
         cj_end(f);
         cj_block_sync(f);
+        cj_comment(f, "Join the groups in their order; keep what comes before the warp's");
         cj_val i = cj_for(f, 0, CJK_SCAN_WARPS, 1);
+            cj_name(f, i, "group");
             cj_if(f, cj_eq(f, i, p.warp));
                 cj_assign(f, before, carry);
             cj_end(f);
             cj_assign(f, carry, cjk_combine(f, &s->join, carry, cj_get(f, groups, i)));
         cj_end(f);
+        cj_comment(f, "Store what comes before each tile");
         cj_if(f, inside);
             cj_set(f, offsets, place, cjk_combine(f, &s->join, before, in_group));
         cj_end(f);
@@ -258,7 +286,9 @@ void cjk_write_scan_tiles(cj_ptx *m, const char *name, const cjk_scan_shape *s)
     cj_val offsets = cj_param_ptr(f, "offsets", s->join.type), fits = cj_param(f, "fits", CJ_U32);
     cj_val out_fits = cj_param(f, "out_fits", CJ_U32), unused, v[CJK_SCAN_VALUES], results[CJK_SCAN_VALUES];
     tile_begin(f, s, fits, &b);
+    cj_comment(f, "What comes before the tile");
     cj_val carry = cj_let(f, s->join.type, cjk_identity(f, &s->join));
+    cj_name(f, carry, "carry");
     cj_if(f, cj_gt(f, b.tiles, 1));
         cj_assign(f, carry, cj_get(f, offsets, cj_block_id(f, CJ_X)));
     cj_end(f);
@@ -269,12 +299,14 @@ void cjk_write_scan_tiles(cj_ptx *m, const char *name, const cjk_scan_shape *s)
         cjk_scan_sums(f, s, &b.p, b.sums, &unused);
     cj_end(f);
     cj_block_sync(f);
+    cj_comment(f, "The results, behind what comes before the tile and before the warp");
     cj_val begin = cjk_row(f, &out, b.row), at = vector_address(f, s, &b, &out, begin);
     cj_val by_vector = cj_and(f, b.vectors, cj_ne(f, out_fits, 0));
     for (unsigned i = 0; i < s->vectors; i++) {
         cjk_scan_results(f, s, &b.p, b.sums, carry, v, i, results);
         if (stores_vectors) {
             cj_if(f, by_vector);
+                cj_comment(f, "Store a vector of results");
                 cjk_vector_store(f, s->out, at, (int64_t)(i * CJK_SCAN_THREADS * s->of_vector * size), s->of_vector,
                                  results);
             cj_else(f);

@@ -1,4 +1,6 @@
-/* A kernel of vectors and the plain one give the same bits: rows at each alignment of their elements, of odd sizes. */
+/* A kernel of vectors and the plain one give the same bits: rows at each alignment of their elements, of odd sizes.
+ * Results lie in bytes 0xFF for rows at a multiple of 16 bytes, in bytes 0 for the others: what is not written
+ * differs. */
 #include "tests/kernels/kernels_bench.h"
 
 #include <math.h>
@@ -19,6 +21,10 @@ static void random_elements(void *at, cj_type type, size_t n)
     }
 }
 
+static unsigned char fill_of(size_t off) { return off ? 0 : 0xFF; }
+
+static void fill(const kb_memory *m, size_t off) { cj_fill8(kb_s[0], m->data, fill_of(off), m->bytes); }
+
 /* Joins in f32, which is not quite associative. */
 static cj_ptx *sums_module(void)
 {
@@ -34,8 +40,10 @@ static cj_ptx *sums_module(void)
 static const uint64_t lengths[] = { 1, 7, 16, 255, 1027, 4096, 5003, 16384, 20011, 37000 };
 enum { LENGTHS = sizeof lengths / sizeof *lengths, LONGEST = 37000 };
 
-/* Results of `r` with x at each alignment, less those that are the same as at a multiple of 16 bytes. */
-static size_t different_sums(cj_reduce *r, cj_type type, kb_memory *x, kb_memory *out, const kb_memory *space, size_t l)
+/* Results of `r`, of `out_bytes` bytes, with x at each alignment, less those that are the same as at a multiple of 16
+ * bytes. */
+static size_t different_sums(cj_reduce *r, cj_type type, size_t out_bytes, kb_memory *x, kb_memory *out,
+                             const kb_memory *space, size_t l)
 {
     static char elements[LONGEST * 8];
     size_t size = kb_size(type), bytes = lengths[l] * size, wrong = 0;
@@ -43,12 +51,12 @@ static size_t different_sums(cj_reduce *r, cj_type type, kb_memory *x, kb_memory
     random_elements(elements, type, lengths[l]);
     for (size_t off = 0; off < VECTOR; off += tap_is_slow() && off ? 8 : size) {
         memcpy((char *)x->host + off, elements, bytes);
-        kb_put(x), kb_blank(out);
+        kb_put(x), fill(out, off);
         cj_reduce_args a = { .x = { cj_offset(x->data, (int64_t)off), 0, 0 }, .columns = lengths[l], .out = out->data,
                              .workspace = { space->data, space->bytes } };
         wrong += !kb_is_ok(kb_s[0], cj_reduce_launch(kb_s[0], r, &a), "reduce") || !kb_get(out);
-        if (!off) memcpy(first, out->host, 8);
-        wrong += memcmp(first, out->host, 8) != 0;
+        if (!off) memcpy(first, out->host, out_bytes);
+        wrong += memcmp(first, out->host, out_bytes) != 0;
     }
     return wrong;
 }
@@ -61,7 +69,7 @@ static void reductions(void)
         cj_reduce *r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = types[t]));
         if (cj_error_of(r)->status) tap_diag("%s", cj_error_of(r)->message);
         for (size_t l = t % 4; l < LENGTHS; l += tap_is_slow() ? 9 : 4)
-            wrong += different_sums(r, types[t], &x, &out, &space, l);
+            wrong += different_sums(r, types[t], kb_size(types[t]), &x, &out, &space, l);
         tap_is_uint(wrong, 0, "sums of %s have the same bits at each alignment", kb_name(types[t]));
         cj_reduce_free(r);
     }
@@ -70,7 +78,7 @@ static void reductions(void)
                                                       .function = "plus"));
     size_t wrong = 0;
     if (cj_error_of(r)->status) tap_diag("%s", cj_error_of(r)->message);
-    for (size_t l = 0; l < LENGTHS; l += 3) wrong += different_sums(r, CJ_BF16, &x, &out, &space, l);
+    for (size_t l = 0; l < LENGTHS; l += 3) wrong += different_sums(r, CJ_BF16, 4, &x, &out, &space, l);
     tap_is_uint(wrong, 0, "sums by a function have the same bits at each alignment");
     cj_reduce_free(r);
     cj_ptx_free(m);
@@ -89,7 +97,7 @@ static void rows_of_reductions(void)
     for (size_t gap = 0; gap <= 4; gap++) {
         for (size_t i = 0; i < ROWS; i++)
             memcpy((float *)x.host + i * (COLUMNS + gap), elements[i], sizeof elements[i]);
-        kb_put(&x), kb_blank(&out);
+        kb_put(&x), fill(&out, gap);
         cj_reduce_args a = { .x = { x.data, (int64_t)(COLUMNS + gap), 0 }, .rows = ROWS, .columns = COLUMNS,
                              .out = out.data };
         wrong += !kb_is_ok(kb_s[0], cj_reduce_launch(kb_s[0], r, &a), "reduce") || !kb_get(&out);
@@ -115,7 +123,7 @@ static void greatest(void)
             random_elements(elements, types[t], lengths[l]);
             for (size_t off = 0; off < VECTOR; off += tap_is_slow() && off ? 8 : size) {
                 memcpy((char *)x.host + off, elements, lengths[l] * size);
-                kb_put(&x), kb_blank(&out);
+                kb_put(&x), fill(&out, off);
                 cj_argmax_args a = { .x = { cj_offset(x.data, (int64_t)off), 0, 0 }, .columns = lengths[l],
                                      .out = out.data, .workspace = { space.data, space.bytes } };
                 wrong += !kb_is_ok(kb_s[0], cj_argmax_launch(kb_s[0], c, &a), "argmax") || !kb_get(&out);
@@ -191,13 +199,15 @@ static void elements(void)
                 for (int i = 0; i < 2; i++)
                     memcpy((char *)m[i].host + off * kb_size(t[i]), data[i], (ALL - off) * kb_size(t[i])),
                         kb_put(&m[i]);
-                kb_blank(&m[2]);
+                fill(&m[2], off);
                 wrong += !run_elements(e, t, m, columns[c], off) || !kb_get(&m[2]);
                 const char *got = (char *)m[2].host + off * size;
                 if (!off) memcpy(first, got, bytes);
-                wrong += memcmp(first, got, bytes) != 0;
+                for (size_t row = 0; row < 3; row++)
+                    wrong += memcmp(first + row * stride * size, got + row * stride * size, columns[c] * size) != 0;
                 for (size_t i = 0; i < m[2].bytes / size - off; i++)
-                    if (i >= 3 * stride || i % stride >= columns[c]) wrong += (unsigned char)got[i * size] != 0xFF;
+                    if (i >= 3 * stride || i % stride >= columns[c])
+                        wrong += (unsigned char)got[i * size] != fill_of(off);
             }
         }
         tap_is_uint(wrong, 0, "%s of %s and %s has the same bits at each alignment", kb_name(t[2]), kb_name(t[0]),

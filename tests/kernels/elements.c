@@ -6,75 +6,96 @@
 
 static double unit_of(cj_type t) { return t == CJ_F32 ? 0x1p-23 : t == CJ_F16 ? 0x1p-11 : 0x1p-8; }
 
+typedef struct rope_case {
+    cj_type type;
+    uint32_t dim, heads, tokens;
+    int interleaved, positions;
+    int64_t gap, out_gap; /* elements behind each head, of x and of the results */
+    bool place;
+} rope_case;
+
+enum { POSITIONS = 320, ROPE_BYTES = 1 << 16 };
+
+typedef struct rope_memory { kb_memory x, out, cosines, sines, places; } rope_memory;
+
+static bool run_rope(const rope_case *c, rope_memory *m, size_t head, size_t out_head)
+{
+    cj_rope *o = cj_rope_create(kb_dev, CJ_ROPE(.type = c->type, .dim = c->dim, .interleaved = c->interleaved,
+                                                .positions = c->positions));
+    if (cj_error_of(o)->status) tap_diag("%s", cj_error_of(o)->message);
+    cj_rope_args a = { .x = c->place ? m->out.data : m->x.data,
+                       .out = m->out.data,
+                       .head_stride = (int64_t)head,
+                       .out_head_stride = (int64_t)out_head,
+                       .out_token_stride = (int64_t)(out_head * c->heads),
+                       .tokens = c->tokens,
+                       .heads = c->heads,
+                       .cosines = m->cosines.data,
+                       .sines = m->sines.data,
+                       .positions = c->positions ? m->places.data : (cj_dptr){ 0 },
+                       .first = 4 };
+    bool good = kb_is_ok(kb_s[0], cj_rope_launch(kb_s[0], o, &a), "rope") && kb_get(&m->out);
+    cj_rope_free(o);
+    return good;
+}
+
+static void check_rope(const rope_case *c, rope_memory *m)
+{
+    cj_type type = c->type;
+    size_t size = kb_size(type), head = c->dim + (size_t)c->gap, out_head = c->dim + (size_t)c->out_gap,
+           half = c->dim / 2, touched = 0;
+    double worst = 0;
+    for (size_t i = 0; i < m->x.bytes / size; i++) kb_set((char *)m->x.host + i * size, type, kb_uniform());
+    kb_put(&m->x), kb_blank(&m->out);
+    if (c->place) cj_copy_to_device(kb_s[0], m->out.data, m->x.host, m->out.bytes);
+    if (!run_rope(c, m, head, out_head)) worst = NAN;
+    for (size_t t = 0; t < c->tokens; t++)
+        for (size_t h = 0; h < c->heads; h++)
+            for (size_t i = 0; i < half; i++) {
+                size_t n = t * c->heads + h, l = c->interleaved ? 2 * i : i, r = c->interleaved ? l + 1 : l + half;
+                size_t p = c->positions ? (size_t)((int32_t *)m->places.host)[t] : t + 4;
+                double cosine = ((float *)m->cosines.host)[p * half + i], sine = ((float *)m->sines.host)[p * half + i];
+                double u = kb_value((char *)m->x.host + (n * head + l) * size, type),
+                       v = kb_value((char *)m->x.host + (n * head + r) * size, type);
+                const char *out = (char *)m->out.host + n * out_head * size;
+                kb_note_error(&worst, fabs(kb_value(out + l * size, type) - (u * cosine - v * sine)));
+                kb_note_error(&worst, fabs(kb_value(out + r * size, type) - (v * cosine + u * sine)));
+            }
+    size_t end = (size_t)c->tokens * c->heads * out_head;
+    for (size_t i = 0; i < m->out.bytes / size; i++) {
+        static const unsigned char blank[4] = { 0xFF, 0xFF, 0xFF, 0xFF };
+        const char *before = c->place ? (char *)m->x.host + i * size : (const char *)blank;
+        if (i >= end || i % out_head >= c->dim) touched += memcmp((char *)m->out.host + i * size, before, size) != 0;
+    }
+    tap_ok(worst <= 1.5 * unit_of(type) && !touched,
+           "rope of %u tokens of %u heads of %u elements of %s%s%s%s: %.2g, %zu others written", c->tokens, c->heads,
+           c->dim, kb_name(type), c->interleaved ? ", interleaved" : "", c->positions ? ", positions given" : "",
+           c->place ? ", in place" : "", worst, touched);
+}
+
 static void ropes(void)
 {
-    static const struct {
-        cj_type type;
-        uint32_t dim, heads;
-        int interleaved, positions;
-        int64_t gap;
-        bool place;
-    } cases[] = {
-        { CJ_F32, 64, 3, 0, 0, 0, false },  { CJ_F32, 6, 5, 0, 1, 1, false },  { CJ_BF16, 128, 2, 0, 0, 0, true },
-        { CJ_BF16, 10, 3, 1, 0, 3, false }, { CJ_F16, 64, 2, 1, 1, 8, false }, { CJ_F16, 2, 300, 0, 0, 0, true },
-        { CJ_F32, 16, 33, 1, 0, 4, true },
+    static const rope_case cases[] = {
+        { CJ_F32, 64, 3, 5, 0, 0, 0, 0, false },    { CJ_F32, 6, 5, 5, 0, 1, 1, 1, false },
+        { CJ_BF16, 128, 2, 5, 0, 0, 0, 0, true },   { CJ_BF16, 10, 3, 5, 1, 0, 3, 3, false },
+        { CJ_F16, 64, 2, 5, 1, 1, 8, 8, false },    { CJ_F16, 2, 300, 5, 0, 0, 0, 0, true },
+        { CJ_F32, 16, 33, 5, 1, 0, 4, 4, true },    { CJ_F32, 8, 2, 301, 0, 0, 0, 4, false },
+        { CJ_F16, 16, 1, 300, 1, 1, 8, 0, false },  { CJ_BF16, 64, 9, 1, 0, 1, 5, 2, false },
+        { CJ_BF16, 32, 4, 77, 0, 0, 16, 8, false },
     };
-    enum { TOKENS = 5, POSITIONS = 40, MOST = TOKENS * 300 * 72 };
-    kb_memory x = kb_take(MOST * 4), out = kb_take(MOST * 4), cosines = kb_take(POSITIONS * 64 * 4),
-              sines = kb_take(POSITIONS * 64 * 4);
-    kb_memory places = kb_take(TOKENS * 4);
+    enum { TABLE = POSITIONS * 64 * 4 };
+    rope_memory m = { kb_take(ROPE_BYTES), kb_take(ROPE_BYTES), kb_take(TABLE), kb_take(TABLE),
+                      kb_take(POSITIONS * 4) };
     for (size_t i = 0; i < POSITIONS * 64; i++)
-        ((float *)cosines.host)[i] = (float)cos((double)i), ((float *)sines.host)[i] = (float)sin((double)i);
-    for (int i = 0; i < TOKENS; i++) ((int32_t *)places.host)[i] = (i * 7 + 3) % POSITIONS;
-    kb_put(&cosines), kb_put(&sines), kb_put(&places);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        cj_type type = cases[k].type;
-        size_t size = kb_size(type), head = cases[k].dim + (size_t)cases[k].gap, token = head * cases[k].heads,
-               half = cases[k].dim / 2;
-        double worst = 0;
-        cj_rope *o =
-            cj_rope_create(kb_dev, CJ_ROPE(.type = type, .dim = cases[k].dim, .interleaved = cases[k].interleaved,
-                                           .positions = cases[k].positions));
-        if (cj_error_of(o)->status) tap_diag("%s", cj_error_of(o)->message);
-        for (size_t i = 0; i < TOKENS * token; i++) kb_set((char *)x.host + i * size, type, kb_uniform());
-        kb_put(&x), kb_blank(&out);
-        if (cases[k].place) cj_copy_to_device(kb_s[0], out.data, x.host, TOKENS * token * size);
-        cj_rope_args a = { .x = cases[k].place ? out.data : x.data,
-                           .out = out.data,
-                           .head_stride = (int64_t)head,
-                           .tokens = TOKENS,
-                           .heads = cases[k].heads,
-                           .cosines = cosines.data,
-                           .sines = sines.data,
-                           .positions = cases[k].positions ? places.data : (cj_dptr){ 0 },
-                           .first = 4 };
-        if (!kb_is_ok(kb_s[0], cj_rope_launch(kb_s[0], o, &a), "rope") || !kb_get(&out)) worst = INFINITY;
-        for (size_t t = 0; t < TOKENS; t++)
-            for (size_t h = 0; h < cases[k].heads; h++)
-                for (size_t i = 0; i < half; i++) {
-                    size_t at = t * token + h * head, l = at + (cases[k].interleaved ? 2 * i : i),
-                           r = at + (cases[k].interleaved ? 2 * i + 1 : i + half);
-                    size_t p = cases[k].positions ? (size_t)((int32_t *)places.host)[t] : t + 4;
-                    double c = ((float *)cosines.host)[p * half + i], s = ((float *)sines.host)[p * half + i];
-                    double u = kb_value((char *)x.host + l * size, type), v = kb_value((char *)x.host + r * size, type);
-                    worst = fmax(worst, fabs(kb_value((char *)out.host + l * size, type) - (u * c - v * s)));
-                    worst = fmax(worst, fabs(kb_value((char *)out.host + r * size, type) - (v * c + u * s)));
-                }
-        if (cases[k].gap && !cases[k].place)
-            worst = fmax(worst, kb_value((char *)out.host + cases[k].dim * size, type) ==
-                                        kb_value((char *)out.host + cases[k].dim * size, type)
-                                    ? INFINITY
-                                    : 0);
-        tap_ok(worst <= 1.5 * unit_of(type), "rope of %u elements of %s, %u heads%s%s%s: %.2g", cases[k].dim,
-               kb_name(type), cases[k].heads, cases[k].interleaved ? ", interleaved" : "",
-               cases[k].positions ? ", positions given" : "", cases[k].place ? ", in place" : "", worst);
-        cj_rope_free(o);
-    }
+        ((float *)m.cosines.host)[i] = (float)cos((double)i), ((float *)m.sines.host)[i] = (float)sin((double)i);
+    for (int i = 0; i < POSITIONS; i++) ((int32_t *)m.places.host)[i] = (i * 7 + 3) % POSITIONS;
+    kb_put(&m.cosines), kb_put(&m.sines), kb_put(&m.places);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) check_rope(&cases[k], &m);
     cj_rope *o = cj_rope_create(kb_dev, CJ_ROPE(.type = CJ_F32, .dim = 7));
     tap_has_str(cj_error_of(o)->message, "dim is 7; wants an even number from 2 to 4096", "%s",
                 cj_error_of(o)->message);
     cj_rope_free(o);
-    kb_drop(&x), kb_drop(&out), kb_drop(&cosines), kb_drop(&sines), kb_drop(&places);
+    kb_drop(&m.x), kb_drop(&m.out), kb_drop(&m.cosines), kb_drop(&m.sines), kb_drop(&m.places);
 }
 
 static double activation_of(int a, double x)
@@ -111,18 +132,46 @@ static void activations(void)
         cj_elementwise_args args = {
             .in = { { x.data, 0, 0 }, { y.data, 0, 0 } }, .out = { out.data, 0, 0 }, .rows = 17, .columns = 59
         };
-        if (!kb_is_ok(kb_s[0], cj_elementwise_launch(kb_s[0], o, &args), "activation") || !kb_get(&out))
-            worst = INFINITY;
+        if (!kb_is_ok(kb_s[0], cj_elementwise_launch(kb_s[0], o, &args), "activation") || !kb_get(&out)) worst = NAN;
         for (size_t i = 0; i < N; i++) {
             double want = activation_of(a, kb_value((char *)x.host + i * size, type));
             if (gated) want *= kb_value((char *)y.host + i * size, type);
-            worst = fmax(worst, fabs(kb_value((char *)out.host + i * size, type) - want) / fmax(1, fabs(want)));
+            kb_note_error(&worst, fabs(kb_value((char *)out.host + i * size, type) - want) / fmax(1, fabs(want)));
         }
         tap_ok(worst <= 2 * unit_of(type), "activation %d of %s%s: %.2g", a, kb_name(type),
                gated ? ", times another input" : "", worst);
         cj_elementwise_free(o);
     }
     kb_drop(&x), kb_drop(&y), kb_drop(&out);
+}
+
+/* Elements that no error can be measured of. */
+static void special_elements(void)
+{
+    static const struct { cj_activation of; float x, want; } cases[] = {
+        { CJ_ACTIVATION_NONE, NAN, NAN },           { CJ_ACTIVATION_NONE, -INFINITY, -INFINITY },
+        { CJ_ACTIVATION_RELU, NAN, NAN },           { CJ_ACTIVATION_RELU, -INFINITY, 0 },
+        { CJ_ACTIVATION_RELU, INFINITY, INFINITY }, { CJ_ACTIVATION_SIGMOID, -INFINITY, 0 },
+        { CJ_ACTIVATION_SIGMOID, INFINITY, 1 },     { CJ_ACTIVATION_TANH, -INFINITY, -1 },
+        { CJ_ACTIVATION_GELU, NAN, NAN },           { CJ_ACTIVATION_SOFTPLUS, INFINITY, INFINITY },
+    };
+    kb_memory x = kb_take(4), out = kb_take(4);
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cj_elementwise *o = cj_elementwise_create(
+            kb_dev, CJ_ELEMENTWISE(.inputs = 1, .types[0] = CJ_F32, .activation = (int32_t)cases[i].of));
+        cj_elementwise_args a = { .in[0] = { x.data, 0, 0 }, .out = { out.data, 0, 0 }, .columns = 1 };
+        *(float *)x.host = cases[i].x;
+        kb_put(&x);
+        cj_fill8(kb_s[0], out.data, isnan(cases[i].want) ? 0 : 0xFF, 4);
+        wrong += !kb_is_ok(kb_s[0], cj_elementwise_launch(kb_s[0], o, &a), "activation") || !kb_get(&out);
+        float got = *(float *)out.host;
+        if (isnan(cases[i].want) ? !isnan(got) : got != cases[i].want)
+            wrong++, tap_diag("activation %d of %g is %g", cases[i].of, (double)cases[i].x, (double)got);
+        cj_elementwise_free(o);
+    }
+    tap_is_uint(wrong, 0, "activations of infinities, and of NaN, which stays one");
+    kb_drop(&x), kb_drop(&out);
 }
 
 /* Rows with gaps, which stay as they are. */
@@ -202,6 +251,7 @@ int main(void)
     kb_open();
     ropes();
     activations();
+    special_elements();
     gaps();
     expression();
     return kb_close();

@@ -2,6 +2,7 @@
  * bits each time, many launches at once. */
 #include "tests/kernels/kernels_bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,19 @@ static void edges(void)
     }
 }
 
+/* The greatest error of a scan of `x` by sums, of the sum of magnitudes. */
+static double error_of_sums(cj_type type, const char *x, const char *got, uint64_t columns)
+{
+    long double want = 0, magnitude = 0;
+    double worst = 0;
+    for (uint64_t n = 0; n < columns; n++) {
+        double v = kb_value(x + n * kb_size(type), type);
+        want += v, magnitude += fabs(v);
+        kb_note_error(&worst, (double)(fabsl(kb_value(got + n * kb_size(type), type) - want) / magnitude));
+    }
+    return worst;
+}
+
 /* Random f32 and f64: the sums are rounded, so their order shows. */
 static void same_bits(cj_type type, uint64_t columns)
 {
@@ -95,7 +109,8 @@ static void same_bits(cj_type type, uint64_t columns)
     kb_memory x = kb_take(bytes + size), out = kb_take(bytes), space = kb_take(1 << 20);
     void *first = malloc(bytes);
     cj_scan *k = cj_scan_create(kb_dev, CJ_SCAN(.type = type));
-    for (uint64_t n = 0; n < columns; n++) kb_set((char *)x.host + n * size, type, kb_uniform());
+    for (uint64_t n = 0; n < columns; n++)
+        kb_set((char *)x.host + n * size, type, kb_uniform() + kb_uniform() / 3);
     kb_put(&x);
     cj_scan_args a = { .x = { x.data, 0, 0 }, .out = { out.data, 0, 0 }, .columns = columns,
                        .workspace = { space.data, space.bytes } };
@@ -107,6 +122,8 @@ static void same_bits(cj_type type, uint64_t columns)
     }
     tap_is_uint(wrong, 0, "a scan of %llu columns of %s has the same bits in each run", (unsigned long long)columns,
                 kb_name(type));
+    double error = error_of_sums(type, x.host, first, columns);
+    tap_ok(error < (type == CJ_F64 ? 1e-15 : 3e-7), "they have an error of %.2g of the sum of magnitudes", error);
     kb_get(&x);
     memmove((char *)x.host + size, x.host, bytes);
     kb_put(&x), kb_blank(&out);

@@ -35,8 +35,11 @@ OBJECT(argmax, CJ_ARGMAX(.type = CJ_F32))
 OBJECT(rope, CJ_ROPE(.type = CJ_BF16, .dim = 64))
 OBJECT(gemv, CJ_GEMV(.format = CJ_GEMV_Q4_0, .x_type = CJ_F16))
 OBJECT(elementwise, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_BF16, CJ_BF16 }, .activation = CJ_ACTIVATION_SILU))
+PRINTS(scan)
 PRINTS(gemm)
 PRINTS(attention)
+MAKES(scan, scan_tiles, CJ_SCAN(.type = CJ_F32))
+MAKES(scan, scan_stream, CJ_SCAN(.type = CJ_U64, .exclusive = 1))
 MAKES(gemm, gemm_scalar, CJ_GEMM(.type = CJ_F16, .path = CJ_GEMM_SCALAR))
 MAKES(gemm, gemm_fma, CJ_GEMM(.type = CJ_F32))
 MAKES(gemm, gemm_mma, CJ_GEMM(.type = CJ_BF16, .path = CJ_GEMM_MMA))
@@ -69,6 +72,14 @@ static const printed all[] = {
     { CALLS(argmax),
       { "The row and the piece", "The greatest element of the thread's", "The greatest key of all", "Thread 0 stores" },
       { "row", "key", "column", "best_key", "found" } },
+    { CALLS_OF(scan, scan_tiles),
+      { "The row of the block", "A column of each thread", "The row and the tile", "Scan the thread's vectors",
+        "A group of 32 tiles", "Store a vector of results" },
+      { "row", "carry", "turn", "tile", "value_15", "row_of_totals" } },
+    { CALLS_OF(scan, scan_stream),
+      { "An mbarrier for each buffer", "wait until it is in its buffer", "which it publishes with the number",
+        "read the sums of a group", "The results of a whole tile", "Add the blocks of the grid" },
+      { "ring", "parity", "next_tile", "other_value_7", "before", "seen" } },
     { CALLS(rope),
       { "The token of the block", "The token's position", "Load both halves", "Turn the pairs", "Store both" },
       { "token", "head", "pair", "position" } },
