@@ -1,7 +1,7 @@
 # libcujit-kernels: against plain C beside each test.  The tests use what a user has: the two shared libraries.
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
 device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
-device_tests += %D%/printed_kernels %D%/long_scans %D%/moved_products %D%/long_attention
+device_tests += %D%/printed_kernels %D%/long_scans %D%/moved_products %D%/long_attention %D%/repeat_bits
 text_tests += %D%/gemm_lists %D%/gemm_texts %D%/row_texts %D%/repeated_launches
 sim_tests += %D%/fault_kernels %D%/kernels_assembled
 fault_tests += %D%/fault_kernels
@@ -34,6 +34,7 @@ tests_kernels_elements_LDADD = $(kernels_ldadd)
 tests_kernels_attentions_LDADD = $(kernels_ldadd)
 tests_kernels_moved_products_LDADD = $(kernels_ldadd)
 tests_kernels_long_attention_LDADD = $(kernels_ldadd)
+tests_kernels_repeat_bits_LDADD = $(kernels_ldadd)
 tests_kernels_gemms_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_texts_LDADD = tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
 tests_kernels_repeated_launches_SOURCES = %D%/repeated_launches.c tests/stub_driver.h
