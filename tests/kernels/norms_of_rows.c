@@ -1,5 +1,5 @@
-/* Softmax, layer norm and RMS norm of rows: sizes, strides, types, known and open columns, vectors or not; rows of
- * infinities, masked rows, means far beyond the deviation. */
+/* Softmax, layer norm and RMS norm of rows: sizes, strides, types, also of the parameters, known and open columns,
+ * vectors or not; rows of infinities, masked rows, means far beyond the deviation. */
 #include "tests/kernels/kernels_bench.h"
 
 #include <math.h>
@@ -10,18 +10,29 @@ enum { SOFTMAX, LAYER, RMS, KINDS };
 enum { LONGEST = 9001, WIDEST = 131080, MILLION = 1000000, TALLEST = 3 };
 static const char *const kind_names[] = { "softmax", "layer norm", "RMS norm" };
 
-typedef struct row_object { int kind; bool weight, bias; void *x; } row_object;
+/* param: of weight and bias; 0: that of the elements */
+typedef struct row_case {
+    int kind;
+    cj_type type, out, param;
+    uint64_t columns, known, rows;
+    int64_t gap;   /* between rows, in elements */
+    int64_t step;
+    bool weight, bias;
+} row_case;
 
-static row_object row_make(int kind, cj_type type, cj_type out, uint64_t columns, bool weight, bool bias)
+typedef struct row_object { int kind; cj_type param; bool weight, bias; void *x; } row_object;
+
+static row_object row_make(const row_case *c)
 {
-    row_object o = { kind, weight, bias && kind == LAYER, NULL };
-    if (kind == SOFTMAX) o.x = cj_softmax_create(kb_dev, CJ_SOFTMAX(.type = type, .out_type = out, .columns = columns));
-    if (kind == LAYER)
-        o.x = cj_layer_norm_create(kb_dev, CJ_LAYER_NORM(.type = type, .out_type = out, .param_type = CJ_F32,
-                                                         .weight = weight, .bias = bias, .columns = columns));
-    if (kind == RMS)
-        o.x = cj_rms_norm_create(kb_dev, CJ_RMS_NORM(.type = type, .out_type = out, .param_type = CJ_F32,
-                                                     .weight = weight, .columns = columns));
+    row_object o = { c->kind, c->param ? c->param : c->type, c->weight, c->bias && c->kind == LAYER, NULL };
+    if (c->kind == SOFTMAX)
+        o.x = cj_softmax_create(kb_dev, CJ_SOFTMAX(.type = c->type, .out_type = c->out, .columns = c->known));
+    if (c->kind == LAYER)
+        o.x = cj_layer_norm_create(kb_dev, CJ_LAYER_NORM(.type = c->type, .out_type = c->out, .param_type = c->param,
+                                                         .weight = o.weight, .bias = o.bias, .columns = c->known));
+    if (c->kind == RMS)
+        o.x = cj_rms_norm_create(kb_dev, CJ_RMS_NORM(.type = c->type, .out_type = c->out, .param_type = c->param,
+                                                     .weight = o.weight, .columns = c->known));
     if (cj_error_of(o.x)->status) tap_diag("%s", cj_error_of(o.x)->message);
     return o;
 }
@@ -49,7 +60,7 @@ static bool row_launch(row_object o, cj_rows x, cj_rows out, uint64_t rows, uint
 }
 
 /* A row in double. */
-static void row_want(const row_object *o, const double *x, size_t n, const float *w, const float *b, double *out)
+static void row_want(const row_object *o, const double *x, size_t n, const char *w, const char *b, double *out)
 {
     double m = -INFINITY, sum = 0, mean = 0, square = 0;
     for (size_t i = 0; i < n; i++) m = fmax(m, x[i]), mean += x[i] / (double)n;
@@ -62,27 +73,18 @@ static void row_want(const row_object *o, const double *x, size_t n, const float
     for (size_t i = 0; i < n; i++) square += (x[i] - mean) * (x[i] - mean) / (double)n;
     for (size_t i = 0; i < n; i++) {
         out[i] = (x[i] - mean) / sqrt(square + 1e-5f);
-        if (o->weight) out[i] *= w[i];
-        if (o->bias) out[i] += b[i];
+        if (o->weight) out[i] *= kb_value(w + i * kb_size(o->param), o->param);
+        if (o->bias) out[i] += kb_value(b + i * kb_size(o->param), o->param);
     }
 }
 
 static double unit_of(cj_type t) { return t == CJ_F32 ? 0x1p-24 : t == CJ_F16 ? 0x1p-11 : 0x1p-8; }
 
-typedef struct row_case {
-    int kind;
-    cj_type type, out;
-    uint64_t columns, known, rows;
-    int64_t gap;   /* between rows, in elements */
-    int64_t step;
-    bool weight, bias;
-} row_case;
-
 /* The worst error of a launch, of the results' own size; for norms 1 at least, for softmax a part of the mean. */
 static double run_case(const row_case *c, kb_memory *x, kb_memory *out, kb_memory *w, kb_memory *b)
 {
     static double want[MILLION], in[MILLION];
-    row_object o = row_make(c->kind, c->type, c->out, c->known, c->weight, c->bias);
+    row_object o = row_make(c);
     size_t size = kb_size(c->type), out_size = kb_size(c->out);
     int64_t step = c->step ? c->step : 1, stride = (int64_t)c->columns * step + c->gap;
     double worst = 0;
@@ -114,6 +116,16 @@ static double run_case(const row_case *c, kb_memory *x, kb_memory *out, kb_memor
     return worst;
 }
 
+/* Weights and biases for `n` columns. */
+static void fill_parameters(kb_memory *w, kb_memory *b, cj_type param, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        kb_set((char *)w->host + i * kb_size(param), param, 1 + kb_uniform() / 2);
+        kb_set((char *)b->host + i * kb_size(param), param, kb_uniform());
+    }
+    kb_put(w), kb_put(b);
+}
+
 static void each_size(void)
 {
     static const uint64_t lengths[] = { 1,   2,   3,   7,   8,   31,   32,   33,   64,  100,
@@ -121,9 +133,7 @@ static void each_size(void)
     static const cj_type types[] = { CJ_F32, CJ_BF16, CJ_F16 };
     kb_memory x = kb_take(TALLEST * 2 * (LONGEST + 16) * 4), out = kb_take(TALLEST * (LONGEST + 16) * 4);
     kb_memory w = kb_take(LONGEST * 4), b = kb_take(LONGEST * 4);
-    for (size_t i = 0; i < LONGEST; i++)
-        ((float *)w.host)[i] = (float)(1 + kb_uniform() / 2), ((float *)b.host)[i] = (float)kb_uniform();
-    kb_put(&w), kb_put(&b);
+    fill_parameters(&w, &b, CJ_F32, LONGEST);
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t t = 0; t < 3; t++) {
             double worst[2] = { 0, 0 };
@@ -135,6 +145,7 @@ static void each_size(void)
                 row_case c = { .kind = kind,
                                .type = types[t],
                                .out = (l + t) % 5 == 2 ? CJ_F32 : types[t],
+                               .param = CJ_F32,
                                .columns = n,
                                .known = n < 2100 && l % 4 != 3 ? n : 0,
                                .rows = n < 2000 ? 1 + l % TALLEST : 1,
@@ -151,6 +162,36 @@ static void each_size(void)
                    worst[0]);
             tap_ok(worst[1] <= 1.01, "%s of %s is rounded once: %.3g units", kind_names[kind], kb_name(types[t]),
                    worst[1]);
+        }
+    kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
+}
+
+/* Each type of weight and bias, and the default one, for each type of elements: known and open columns, whole vectors
+ * or not, rows of one warp and of several. */
+static void parameters(void)
+{
+    static const cj_type types[] = { CJ_F32, CJ_F16, CJ_BF16 }, params[] = { CJ_VOID, CJ_F32, CJ_F16, CJ_BF16 };
+    enum { MOST = 1025, ROWS = 2 };
+    static const struct { uint64_t columns, known; } sizes[] = {
+        { 1024, 1024 }, { 1000, 0 }, { MOST, MOST }, { 8, 8 },
+    };
+    kb_memory x = kb_take(ROWS * MOST * 4), out = kb_take(ROWS * MOST * 4);
+    kb_memory w = kb_take(MOST * 4), b = kb_take(MOST * 4);
+    for (int kind = LAYER; kind < KINDS; kind++)
+        for (unsigned i = 0; i < 3 * 4; i++) {
+            const cj_type type = types[i % 3], given = params[i / 3];
+            double worst = 0;
+            for (size_t k = 0; k < (size_t)ROWS * MOST; k++)
+                kb_set((char *)x.host + k * kb_size(type), type, kb_uniform() * 8);
+            fill_parameters(&w, &b, given ? given : type, MOST);
+            for (unsigned n = tap_is_slow() ? i % 4 : 0; n < 4; n += tap_is_slow() ? 4 : 1) {
+                row_case c = { .kind = kind, .type = type, .param = given, .columns = sizes[n].columns,
+                               .known = sizes[n].known, .rows = ROWS, .weight = n != 2 || kind == RMS, .bias = 1 };
+                c.out = (i + n) % 2 ? CJ_F32 : type;
+                worst = fmax(worst, run_case(&c, &x, &out, &w, &b) / (c.out == CJ_F32 ? 1e-6 : 1.01 * unit_of(c.out)));
+            }
+            tap_ok(worst <= 1, "%s of %s with parameters of %s: %.2g of the bound", kind_names[kind], kb_name(type),
+                   given ? kb_name(given) : "the default type", worst);
         }
     kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
 }
@@ -174,20 +215,21 @@ static void wide_rows(void)
         { .kind = LAYER, .type = CJ_F32, .out = CJ_F32, .columns = 49156, .rows = 2, .gap = 4, .weight = 1, .bias = 1 },
         { .kind = LAYER, .type = CJ_F32, .out = CJ_F32, .columns = 40001, .rows = 2, .gap = 1, .bias = 1 },
         { .kind = LAYER, .type = CJ_BF16, .out = CJ_BF16, .columns = 32768, .rows = 3, .weight = 1, .bias = 1 },
-        { .kind = LAYER, .type = CJ_BF16, .out = CJ_F32, .columns = 131072, .rows = 2, .weight = 1, .bias = 1 },
+        { .kind = LAYER, .type = CJ_BF16, .out = CJ_F32, .param = CJ_BF16, .columns = 131072, .rows = 2,
+          .weight = 1, .bias = 1 },
         { .kind = RMS, .type = CJ_F32, .out = CJ_F32, .columns = 33004, .rows = 2, .weight = 1 },
-        { .kind = RMS, .type = CJ_F16, .out = CJ_F16, .columns = 131079, .rows = 1, .weight = 1 },
+        { .kind = RMS, .type = CJ_F16, .out = CJ_F16, .param = CJ_F16, .columns = 131079, .rows = 1, .weight = 1 },
         { .kind = RMS, .type = CJ_BF16, .out = CJ_BF16, .columns = 100008, .rows = 2, .weight = 1 },
     };
     kb_memory x = kb_take(TALLEST * (WIDEST + 16) * 4), out = kb_take(TALLEST * (WIDEST + 16) * 4);
     kb_memory w = kb_take(WIDEST * 4), b = kb_take(WIDEST * 4);
-    for (size_t i = 0; i < WIDEST; i++)
-        ((float *)w.host)[i] = (float)(1 + kb_uniform() / 2), ((float *)b.host)[i] = (float)kb_uniform();
-    kb_put(&w), kb_put(&b);
+    cj_type has = CJ_VOID; /* the type of the parameters in memory */
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         row_case c = cases[k];
         if (tap_is_slow() && k % 3) continue;
         c.known = c.columns;
+        if (!c.param) c.param = CJ_F32;
+        if (c.param != has) fill_parameters(&w, &b, has = c.param, WIDEST);
         for (size_t i = 0; i < x.bytes / kb_size(c.type); i++)
             kb_set((char *)x.host + i * kb_size(c.type), c.type, kb_uniform() * 8);
         double e = run_case(&c, &x, &out, &w, &b);
@@ -245,6 +287,69 @@ static void hard_softmax(cj_type type, cj_type out_type, uint64_t n, uint64_t kn
     kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
 }
 
+/* Norms of rows that have an infinity, a NaN, or nothing but equal elements: as plain C computes them, so a layer norm
+ * with an infinity is NaN, an RMS norm is 0 but for the infinity itself.  Rows beside them stay as they are. */
+static void hard_norm(const row_case *hard)
+{
+    enum { FINITE, INFINITE, MINUS, BOTH, NOT_A_NUMBER, EQUAL, BESIDE, ROWS };
+    const uint64_t n = hard->columns;
+    const size_t size = kb_size(hard->type);
+    kb_memory x = kb_take(ROWS * n * size), out = kb_take(ROWS * n * kb_size(hard->out)), w = kb_take(n * 4),
+              b = kb_take(n * 4);
+    for (uint64_t i = 0; i < ROWS * n; i++) {
+        const uint64_t r = i / n, column = i % n;
+        double v = kb_uniform();
+        if (r == INFINITE && column == n / 2 + 1) v = INFINITY;
+        if (r == MINUS && column == 0) v = -INFINITY;
+        if (r == BOTH && column >= n - 2) v = column % 2 ? INFINITY : -INFINITY;
+        if (r == NOT_A_NUMBER && column == n - 1) v = NAN;
+        if (r == EQUAL) v = 7;
+        kb_set((char *)x.host + i * size, hard->type, v);
+    }
+    fill_parameters(&w, &b, CJ_F32, n);
+    row_case c = *hard;
+    c.rows = ROWS, c.param = CJ_F32;
+    const double e = run_case(&c, &x, &out, &w, &b);
+    tap_ok(c.out == CJ_F32 ? e < 1e-6 : e <= 1.01 * unit_of(c.out),
+           "%s of infinities, NaN and equal elements, %llu %s columns of %s to %s: %.2g", kind_names[c.kind],
+           (unsigned long long)n, c.known ? "known" : "open", kb_name(c.type), kb_name(c.out), e);
+    size_t wrong = 0;
+    for (uint64_t i = 0; i < ROWS * n; i++) {
+        const double is = kb_value((char *)out.host + i * kb_size(c.out), c.out);
+        const uint64_t r = i / n, column = i % n;
+        bool nan = r == NOT_A_NUMBER || (r >= INFINITE && r <= BOTH && c.kind == LAYER);
+        if (c.kind == RMS && r == INFINITE) nan = column == n / 2 + 1;
+        if (c.kind == RMS && r == MINUS) nan = column == 0;
+        if (c.kind == RMS && r == BOTH) nan = column >= n - 2;
+        wrong += nan ? is == is : is != is || (r >= INFINITE && r <= BOTH && is != 0);
+    }
+    tap_is_uint(wrong, 0, "... which are NaN, 0 or finite where they should be");
+    kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
+}
+
+static void hard_norms(void)
+{
+    enum { N = 136, WIDE = 40008 };
+    static const row_case cases[] = {
+        { .type = CJ_F32, .out = CJ_F32, .columns = N, .known = N },
+        { .type = CJ_F32, .out = CJ_F32, .columns = N, .weight = 1 },
+        { .type = CJ_F16, .out = CJ_F16, .columns = N, .known = N, .weight = 1 },
+        { .type = CJ_BF16, .out = CJ_BF16, .columns = N, .known = N },
+        { .type = CJ_BF16, .out = CJ_F32, .columns = N + 1, .known = N + 1 },
+        { .type = CJ_F16, .out = CJ_F32, .columns = N + 1 },
+        { .type = CJ_BF16, .out = CJ_BF16, .columns = 5000, .known = 5000 },
+        { .type = CJ_F32, .out = CJ_F32, .columns = 9999, .weight = 1 },
+        { .type = CJ_F32, .out = CJ_F32, .columns = WIDE, .known = WIDE },
+        { .type = CJ_F16, .out = CJ_F16, .columns = WIDE + 1, .known = WIDE + 1 },
+    };
+    for (int kind = LAYER; kind < KINDS; kind++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases - (tap_is_slow() ? 3 : 0); i++) {
+            row_case c = cases[i];
+            c.kind = kind;
+            hard_norm(&c);
+        }
+}
+
 static void hard_rows(void)
 {
     enum { N = 136, ROWS = 6, WIDE = 40008 };
@@ -283,18 +388,6 @@ static void hard_rows(void)
         tap_ok(e < 1e-6, "layer norm of %d columns, of a mean far from 0 or of several levels: %.2g", n, e);
     }
     kb_drop(&wide), kb_drop(&wide_out);
-    v[0] = INFINITY, v[N] = NAN;
-    for (int i = 0; i < N; i++) v[2 * N + i] = 7;
-    for (int kind = LAYER; kind < KINDS; kind++) {
-        row_object o = row_make(kind, CJ_F32, CJ_F32, N, false, false);
-        kb_put(&x), kb_blank(&out);
-        row_launch(o, (cj_rows){ x.data, 0, 0 }, (cj_rows){ out.data, 0, 0 }, 3, N, w.data, b.data);
-        const float *got = out.host;
-        bool held = kb_get(&out) && got[0] != got[0] && got[N] != got[N];
-        tap_ok(held && (kind == LAYER ? got[2 * N] == 0 : fabsf(got[2 * N] - 1) < 1e-6f),
-               "%s: an infinity and a NaN make theirs NaN, equal elements are fine", kind_names[kind]);
-        row_free(o);
-    }
     kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
 }
 
@@ -347,8 +440,10 @@ int main(void)
 {
     kb_open();
     each_size();
+    parameters();
     wide_rows();
     hard_rows();
+    hard_norms();
     wide_in_place();
     if (!tap_is_slow()) a_million_columns();
     in_place_and_errors();
