@@ -9,7 +9,9 @@ static void slot_end_object(void *data)
     cj_event_free(slot->done);
     pthread_mutex_destroy(&slot->busy);
 }
-static const cj_object_type slot_type = { sizeof slot_type, "piece of workspace", sizeof(cjk_slot), slot_end_object };
+static const cj_object_type slot_type = {
+    sizeof slot_type, "piece of workspace", sizeof(cjk_slot), slot_end_object
+};
 
 /* Or a failure is left in `object`. */
 static cj_status slot_add(void *object, cjk_code *c, const char *call)
