@@ -234,7 +234,7 @@ static void launches_of_a_graph(bench *b)
 {
     for (size_t n = 0; n < KINDS; n++) {
         const kind *k = &kinds[n];
-        void *want[MOST_STREAMS], *object = k->make(kb_dev, NULL, 0);
+        void *want[MOST_STREAMS], *object = k->make(kb_dev, NULL, 2);
         unsigned failed = 0;
         expected(k, b, want);
         cj_capture_begin(kb_s[0], CJ_CAPTURE_THREAD);
