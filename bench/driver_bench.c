@@ -123,7 +123,7 @@ bool driver_folder_begin(driver_bench *b, char *folder)
 
 void driver_folder_end(const char *folder)
 {
-    static const char *const files[] = { "total", "swept" };
+    static const char *const files[] = { ".cujit-total", ".cujit-swept" };
     char path[300];
     cj_disk_cache *c = cj_disk_cache_open(folder);
     cj_disk_cache_clear(c);

@@ -16,20 +16,23 @@ const char cmd_cache_help[] =
     "\n"
     "Shows and cleans the kernel cache on disk. Programs may use the cache meanwhile.\n"
     "\n"
-    "  stats     the folder, the number of entries, their bytes, the limit\n"
+    "  stats     the folder, the number of entries and of lists of what programs used lately, their bytes,\n"
+    "            the limit, and whether the folder is full\n"
     "  list      the entries, the latest used one first: key, size, time since the latest use, device,\n"
     "            driver, kernels\n"
     "  verify    reads each entry and prints those that are damaged or cannot be read\n"
-    "  prune     removes the entries that were not used for the longest time, as a program does once an\n"
-    "            hour: 80 % of the limit are left when there are more; and what killed programs left behind,\n"
-    "            and the lists of programs that did not run for 30 days\n"
-    "  clear     removes all entries, and the lists of what programs used lately\n"
+    "  prune     removes the entries and lists that were not used for the longest time, as a program does\n"
+    "            once an hour: 80 % of the limit are left when there is more; and what killed programs left\n"
+    "            behind, and the lists of programs that did not run for 30 days; and counts what is left\n"
+    "  clear     removes all entries and lists\n"
+    "\n"
+    "Files of other names stay, whatever they are.\n"
     "\n"
     "  --dir FOLDER         an absolute path instead of the folder of $CUJIT_CACHE_DIR, which is cujit in\n"
     "                       $XDG_CACHE_HOME or ~/.cache/cujit when it is unset\n"
     "  --json               for programs\n"
     "  --remove             of verify: removes the entries that are damaged\n"
-    "  --max-bytes SIZE     of prune: leaves at most so much, 500M or 2G\n"
+    "  --max-bytes SIZE     of prune: leaves at most so much, 500M or 2G; 0 leaves nothing\n"
     "  --older-than AGE     of prune: removes what was not used for so long, 90m, 12h, 30d or 4w\n"
     "\n"
     "Exits with 1 when verify finds such an entry, and when an entry cannot be removed.\n";
@@ -96,12 +99,17 @@ static void show_stats(cj_disk_cache *c)
     const cj_disk_cache_stats s = stats_of(c);
     printf("folder      %s\n", cj_disk_cache_path(c));
     printf("entries     %" PRIu64 "\n", s.entries);
-    printf("size        %s of %s\n", text_of_bytes(s.bytes).text, text_of_bytes(s.limit).text);
+    if (s.lists)
+        printf("lists       %" PRIu64 " (%s; what programs used lately)\n", s.lists, text_of_bytes(s.list_bytes).text);
+    printf("size        %s of %s\n", text_of_bytes(s.bytes + s.list_bytes).text, text_of_bytes(s.limit).text);
+    if (s.full)
+        printf("full        yes: %s are left until a program counts the files, once an hour; `prune` does it now\n",
+               text_of_bytes(s.left).text);
     if (s.entries) printf("latest use  %s ago\n", text_of_age(s.latest).text);
     if (s.entries) printf("oldest use  %s ago\n", text_of_age(s.oldest).text);
     if (s.unfinished)
         printf("unfinished  %" PRIu64 " (being written, or left by programs that were killed)\n", s.unfinished);
-    if (!s.on) puts("used        no: CUJIT_CACHE is 0");
+    if (!s.on) printf("used        no: CUJIT_CACHE is %s\n", cji_env_get(CJI_ENV_CACHE));
 }
 
 static void json_stats(json *j, cj_disk_cache *c)
@@ -111,7 +119,11 @@ static void json_stats(json *j, cj_disk_cache *c)
     json_bool(j, "on", s.on);
     json_integer(j, "entries", (int64_t)s.entries);
     json_integer(j, "bytes", (int64_t)s.bytes);
+    json_integer(j, "lists", (int64_t)s.lists);
+    json_integer(j, "list_bytes", (int64_t)s.list_bytes);
     json_integer(j, "limit", (int64_t)s.limit);
+    json_integer(j, "left", (int64_t)s.left);
+    json_bool(j, "full", s.full);
     json_integer(j, "unfinished", (int64_t)s.unfinished);
     json_integer(j, "oldest", s.oldest);
     json_integer(j, "latest", s.latest);
@@ -199,10 +211,13 @@ static int cache_removal(cj_disk_cache *c, const cache_request *r, json *j)
     const cj_disk_cache_stats s = stats_of(c);
     if (j) {
         json_integer(j, "removed", (int64_t)s.removed);
+        json_integer(j, "removed_lists", (int64_t)s.removed_lists);
         json_integer(j, "removed_bytes", (int64_t)s.removed_bytes);
     } else {
-        printf("%" PRIu64 " %s removed (%s), %" PRIu64 " left (%s)\n", s.removed, plural(s.removed, "entry", "entries"),
-               text_of_bytes(s.removed_bytes).text, s.entries, text_of_bytes(s.bytes).text);
+        printf("%" PRIu64 " %s", s.removed, plural(s.removed, "entry", "entries"));
+        if (s.removed_lists) printf(" and %" PRIu64 " %s", s.removed_lists, plural(s.removed_lists, "list", "lists"));
+        printf(" removed (%s), %" PRIu64 " left (%s)\n", text_of_bytes(s.removed_bytes).text, s.entries,
+               text_of_bytes(s.bytes).text);
     }
     if (st != CJ_OK) fprintf(stderr, "cujit cache: %s\n", failure_of(c));
     return st == CJ_OK ? EXIT_FINE : EXIT_REJECTED;
@@ -214,6 +229,9 @@ static int cache_run(cj_disk_cache *c, const cache_request *r)
 {
     json writer = { .file = stdout }, *j = r->as_json ? &writer : NULL;
     int status = EXIT_FINE;
+    if (!stats_of(c).on && !j && strcmp(r->what, "stats"))
+        fprintf(stderr, "cujit cache: CUJIT_CACHE is %s, so programs with this environment do not use the cache\n",
+                cji_env_get(CJI_ENV_CACHE));
     if (j) {
         json_open(j, NULL, '{');
         json_string(j, "folder", cj_disk_cache_path(c));
@@ -252,7 +270,7 @@ static int cache_missing(const cj_disk_cache *c, const cache_request *r)
 
 typedef struct value_unit { char letter; uint64_t factor; } value_unit;
 
-/* A number and a unit's letter, more than 0. */
+/* A number and a unit's letter. */
 static bool read_value(const char *text, const value_unit *units, size_t n, uint64_t *value)
 {
     const char *end = text;
@@ -265,35 +283,41 @@ static bool read_value(const char *text, const value_unit *units, size_t n, uint
     for (size_t i = 0; i < n; i++) {
         if (units[i].letter != *end || (*end && end[1])) continue;
         *value = x * units[i].factor;
-        return x && *value / units[i].factor == x;
+        return end != text && *value / units[i].factor == x;
     }
     return false;
 }
 
 static bool read_size(const char *text, uint64_t *bytes)
 {
-    static const value_unit units[] = { { 0, 1 }, { 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 } };
-    return read_value(text, units, sizeof units / sizeof *units, bytes);
+    static const value_unit units[] = { { 0, 1 }, { 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 },
+                                        { 'T', UINT64_C(1) << 40 } };
+    if (!read_value(text, units, sizeof units / sizeof *units, bytes)) return false;
+    if (!*bytes) *bytes = 1; /* what has a byte does not stay */
+    return true;
 }
 
 static bool read_age(const char *text, uint64_t *seconds)
 {
     static const value_unit units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
-    return read_value(text, units, sizeof units / sizeof *units, seconds);
+    return read_value(text, units, sizeof units / sizeof *units, seconds) && *seconds;
 }
 
-/* NULL; else what is wrong with the option, whose value is `value`. */
-static const char *take_option(cache_request *r, const char *option, const char *value)
+/* NULL; else what is wrong with the option, whose value is `value`; *about: what that is said of. */
+static const char *take_option(cache_request *r, const char *option, const char *value, const char **about)
 {
     const bool prune = !strcmp(r->what, "prune");
+    const bool size = prune && !strcmp(option, "--max-bytes"), age = prune && !strcmp(option, "--older-than");
+    *about = option;
     if (!strcmp(option, "--json")) return r->as_json = true, NULL;
     if (!strcmp(option, "--remove") && !strcmp(r->what, "verify")) return r->remove = true, NULL;
     if (!strcmp(option, "--dir")) return r->dir = value, value ? NULL : "a folder is missing behind";
-    if (!strcmp(option, "--max-bytes") && prune)
-        return value && read_size(value, &r->max_bytes) ? NULL : "a size such as 500M or 2G is missing behind";
-    if (!strcmp(option, "--older-than") && prune)
-        return value && read_age(value, &r->max_age) ? NULL : "an age such as 12h or 30d is missing behind";
-    return "no option";
+    if (!size && !age) return "no option";
+    if (!value && size) return "a size such as 500M or 2G is missing behind";
+    if (!value) return "an age such as 12h or 30d is missing behind";
+    *about = value;
+    if (size) return read_size(value, &r->max_bytes) ? NULL : "no size, as 500M, 2G or 1T is, behind --max-bytes:";
+    return read_age(value, &r->max_age) ? NULL : "no age, as 90m, 12h, 30d or 4w is, behind --older-than:";
 }
 
 int cmd_cache(int argc, char **argv)
@@ -306,13 +330,10 @@ int cmd_cache(int argc, char **argv)
     if (known == n) return cmd_usage("cache", "neither stats, list, verify, prune nor clear:", r.what);
     for (int i = 2; i < argc; i++) {
         const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        const char *wrong = take_option(&r, option, value);
-        if (wrong) return cmd_usage("cache", wrong, option);
+        const char *about, *wrong = take_option(&r, option, value, &about);
+        if (wrong) return cmd_usage("cache", wrong, about);
         i += strcmp(option, "--json") && strcmp(option, "--remove");
     }
-    const char *off = cji_env_get(CJI_ENV_CACHE);
-    if (off && !strcmp(off, "0") && !r.as_json && strcmp(r.what, "stats"))
-        fputs("cujit cache: CUJIT_CACHE is 0, so programs with this environment do not use the cache\n", stderr);
     cj_disk_cache *c = cj_disk_cache_open(r.dir);
     const int status = cj_error_of(c)->status ? cache_missing(c, &r) : cache_run(c, &r);
     cj_disk_cache_close(c);

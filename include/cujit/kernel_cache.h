@@ -156,19 +156,24 @@ typedef struct cj_disk_cache_stats {
     size_t size;            /* sizeof(cj_disk_cache_stats) */
     uint64_t entries;
     uint64_t bytes;         /* that the entries take, in whole blocks of 4 KiB */
-    uint64_t limit;         /* most bytes that loads let all entries take */
+    uint64_t limit;         /* most bytes that loads let all entries and lists take */
     uint64_t unfinished;    /* files of processes that write an entry, or were killed as they did */
-    uint64_t removed;       /* entries that calls with `c` removed, and their bytes */
-    uint64_t removed_bytes;
+    uint64_t removed;       /* entries that calls with `c` removed */
+    uint64_t removed_bytes; /* bytes of the entries and lists that calls with `c` removed */
     int64_t oldest, latest; /* uses of entries, seconds since 1970; 0 without entries */
     int32_t on;             /* 1: loads of this process use the cache; 0: CUJIT_CACHE is 0 */
+    int32_t full;           /* 1: less than 1 MiB is left */
+    uint64_t left;          /* bytes that loads store until the folder is counted anew, once an hour */
+    uint64_t lists;         /* lists of what programs used lately */
+    uint64_t list_bytes;    /* that they take, in whole blocks */
+    uint64_t removed_lists; /* lists that calls with `c` removed */
 } cj_disk_cache_stats;
 
 /* Fills `stats` with its size and zeros.  `stats`: May be NULL. */
 CJ_API void cj_disk_cache_stats_defaults(cj_disk_cache_stats *stats);
 
-/* Fills *stats up to stats->size bytes: the entries of the time of cj_disk_cache_open, without
- * those that `c` removed.
+/* Fills *stats up to stats->size bytes: the entries and lists of the time of cj_disk_cache_open,
+ * without those that `c` removed, and what is left now.
  * Errors, left in `c`:
  *   CJ_EINVAL: `stats` is NULL, or its size is not set */
 CJ_API cj_status cj_disk_cache_get_stats(cj_disk_cache *c, cj_disk_cache_stats *stats);
@@ -209,18 +214,19 @@ CJ_API cj_status cj_disk_cache_remove(cj_disk_cache *c, size_t i);
 
 typedef struct cj_disk_prune_opts {
     size_t size;        /* sizeof(cj_disk_prune_opts) */
-    uint64_t max_bytes; /* most bytes that all entries take; 0, the default: what loads do once an
-                         * hour, which keeps 80 % of the limit when the entries take more */
-    uint64_t max_age_s; /* most seconds since an entry's latest use; 0, the default: any age */
+    uint64_t max_bytes; /* most bytes that all entries and lists take; 0, the default: what loads do
+                         * once an hour, which keeps 80 % of the limit when they take more */
+    uint64_t max_age_s; /* most seconds since the latest use; 0, the default: any age */
 } cj_disk_prune_opts;
 
 /* Fills `opts` with its size and the defaults. */
 CJ_API void cj_disk_prune_defaults(cj_disk_prune_opts *opts);
 
-/* Removes the entries that were not used for longer than opts->max_age_s, and then those that were
- * not used for the longest time until the others take at most opts->max_bytes.  Also removes what
- * killed processes left behind more than an hour ago, and the lists of programs that were not used
- * for 30 days, or for opts->max_age_s where that is shorter.  Reads the folder anew.
+/* Removes the entries and lists that were not used for longer than opts->max_age_s, and then those
+ * that were not used for the longest time until the others take at most opts->max_bytes.  Also
+ * removes what killed processes left behind more than an hour ago, lists that were not used for 30
+ * days, and all but the 100 lists that were used last.  Files of other names stay.  Reads the
+ * folder anew.
  * `opts`: May be NULL.  Blocks.
  * Errors, left in `c`:
  *   CJ_EINVAL: the size of `opts` is not set

@@ -12,6 +12,8 @@ libcujit_base_la_SOURCES = \
 	%D%/environment.def \
 	%D%/environment.h \
 	%D%/error.c \
+	%D%/file_signals.c \
+	%D%/file_signals.h \
 	%D%/first.c \
 	%D%/first.h \
 	%D%/handover.h \

@@ -8,6 +8,7 @@
 
 #include "base/cancel.h"
 #include "base/environment.h"
+#include "base/file_signals.h"
 #include "base/obj.h"
 #include "base/process.h"
 
@@ -44,8 +45,10 @@ void cji_log_line(void *user, cj_log_level level, const char *line)
     } else if ((int)level <= wanted_level()) {
         char out[CJI_LOG_BYTES + 32];
         int n = snprintf(out, sizeof out, "cujit: %s: %s\n", level_names[level], line);
-        ssize_t written = write(STDERR_FILENO, out, (size_t)n); /* one write: lines of several threads stay whole */
-        (void)written;
+        cji_file_signals held;
+        cji_file_signals_hold(&held);
+        (void)!write(STDERR_FILENO, out, (size_t)n); /* one write: lines of several threads stay whole */
+        cji_file_signals_release(&held);
     }
 }
 

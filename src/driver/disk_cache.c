@@ -46,7 +46,7 @@ static cj_status open_disk_folder(cj_disk_cache *c, const char *path, const char
 {
     char text[CJI_DISK_PATH + 120] = "";
     cji_line why = { text, sizeof text, 0 };
-    if (!(path ? cji_disk_folder_of(&c->folder, path, "", &why) : cji_disk_folder_find(&c->folder, &why)))
+    if (!(path ? cji_disk_folder_of(&c->folder, path, NULL, &why) : cji_disk_folder_find(&c->folder, &why)))
         return cji_fail(c, CJ_EINVAL, call, "%s", text);
     if (!cji_disk_folder_check(&c->folder, false, &why)) {
         if (*text) return cji_fail(c, CJ_ESTATE, call, "%s", text);
@@ -104,16 +104,25 @@ cj_status cj_disk_cache_get_stats(cj_disk_cache *c, cj_disk_cache_stats *stats)
     if (!stats || stats->size < sizeof stats->size)
         return cji_fail(c, CJ_EINVAL, call, "stats is NULL, or stats->size is not sizeof(cj_disk_cache_stats)");
     const size_t size = stats->size;
+    uint64_t counted = 0;
+    const cji_disk_items *entries = &c->list.entries;
+    cji_disk_counted(&c->folder, &counted);
+    const uint64_t left = counted < CJI_DISK_LIMIT ? CJI_DISK_LIMIT - counted : 0;
     const cj_disk_cache_stats full = { .size = size,
-                                       .entries = c->list.n,
-                                       .bytes = c->list.bytes,
+                                       .entries = entries->n,
+                                       .bytes = entries->bytes,
                                        .limit = CJI_DISK_LIMIT,
                                        .unfinished = c->list.unfinished,
                                        .removed = c->removed.entries,
                                        .removed_bytes = c->removed.bytes,
-                                       .oldest = c->list.n ? c->list.item[c->list.n - 1].used : 0,
-                                       .latest = c->list.n ? c->list.item[0].used : 0,
-                                       .on = cji_disk_on() };
+                                       .oldest = entries->n ? entries->item[entries->n - 1].used : 0,
+                                       .latest = entries->n ? entries->item[0].used : 0,
+                                       .on = cji_disk_on(),
+                                       .full = left < CJI_DISK_FULL,
+                                       .left = left,
+                                       .lists = c->list.recent.n,
+                                       .list_bytes = c->list.recent.bytes,
+                                       .removed_lists = c->removed.lists };
     memcpy(stats, &full, size < sizeof full ? size : sizeof full);
     return CJ_OK;
 }
@@ -126,8 +135,8 @@ void cj_disk_entry_defaults(cj_disk_entry *entry)
 /* The i-th item; NULL: there is none, and the failure is recorded. */
 static const cji_disk_item *item_at(cj_disk_cache *c, size_t i, const char *call)
 {
-    if (i < c->list.n) return &c->list.item[i];
-    cji_fail(c, CJ_EINVAL, call, "entry %zu of %zu", i, c->list.n);
+    if (i < c->list.entries.n) return &c->list.entries.item[i];
+    cji_fail(c, CJ_EINVAL, call, "entry %zu of %zu", i, c->list.entries.n);
     return NULL;
 }
 
@@ -193,6 +202,7 @@ cj_status cj_disk_cache_get_entry(cj_disk_cache *c, size_t i, cj_disk_entry *ent
 static void note_removed(cj_disk_cache *c, const cji_disk_removed *done)
 {
     c->removed.entries += done->entries;
+    c->removed.lists += done->lists;
     c->removed.bytes += done->bytes;
 }
 

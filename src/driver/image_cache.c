@@ -68,6 +68,7 @@ cji_image_key cji_image_key_of_text(const cj_device *dev, const char *text, size
 
 typedef struct cji_image_value {
     atomic_uint refs;
+    atomic_bool use_due;  /* it was read ahead, and its first load is the use of its entry */
     cji_disk_found found; /* room NULL: it could not be compiled */
 } cji_image_value;
 
@@ -167,6 +168,7 @@ static void *read_ahead(void *user)
     atomic_init(&v->refs, 1);
     const cji_disk_result result = cji_disk_read_ahead(r->dev->ready, recent->listed.key[r->i], most, &v->found);
     if (result == CJI_DISK_MISS || result == CJI_DISK_BAD) recent->gone |= UINT32_C(1) << r->i;
+    if (result == CJI_DISK_HIT) atomic_init(&v->use_due, v->found.use_due);
     if (result == CJI_DISK_HIT) r->left -= sizeof(cji_disk_head) + v->found.room_bytes;
     if (result == CJI_DISK_HIT && !strcmp(v->found.label.device, r->label.device) &&
         !strcmp(v->found.label.driver, r->label.driver))
@@ -179,7 +181,7 @@ void cji_image_cache_prepare(cj_device *dev)
 {
     if (!dev->drv->cached || !cji_disk_on()) return;
     dev->ready = cji_disk_prepare();
-    dev->recent = cji_disk_recent_begin(NULL, dev->ready);
+    dev->recent = cji_disk_recent_begin(NULL, dev->drv->build, dev->ready);
     cji_memo *images = dev->ready ? images_of(dev) : NULL;
     ahead_request r = { .dev = dev, .label = label_of(dev), .left = CJI_DISK_RECENT_BYTES };
     for (; images && dev->recent && r.i < dev->recent->listed.n; r.i++) {
@@ -194,6 +196,13 @@ void cji_image_cache_unprepare(cj_device *dev)
 {
     cji_disk_recent_end(dev->recent);
     cji_disk_unprepare(dev->ready);
+}
+
+/* Of a program that leaves without closing its device, too. */
+static CJI_FIRST void note_first_load(cj_device *dev, cji_image_value *v, cji_hash128 key)
+{
+    if (atomic_load_explicit(&v->use_due, memory_order_relaxed) && atomic_exchange(&v->use_due, false))
+        cji_disk_note_ready(dev->ready, key);
 }
 
 static CJI_FIRST void note_image(cj_device *dev, cji_hash128 key)
@@ -256,6 +265,7 @@ CJI_FIRST cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_i
     if (!images) return compile(img, user);
     cji_image_value *v = cji_memo_get(images, &key->hash, sizeof key->hash, build_image, &r, &how);
     bool taken = !r.built && v && good_image(v) && take_value(img, v);
+    if (taken) note_first_load(img->dev, v, key->hash);
     if (v) release_image(v);
     /* What another thread could not compile fails here with this builder's lines. */
     const cj_status status = r.built ? r.status : taken ? CJ_OK : compile(img, user);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "base/file_signals.h"
 #include "base/log.h"
 #include "ptx/ptx.h"
 
@@ -195,7 +196,10 @@ void cji_jit_dump(const char *text, const char *log)
         if (errno != EEXIST) dump_failed(folder, errno);
         return;
     }
+    cji_file_signals held;
+    cji_file_signals_hold(&held);
     int error = dump_write(fd, text, strlen(text)) && dump_log(fd, log) ? 0 : errno;
+    cji_file_signals_release(&held);
     if (close(fd) && !error) error = errno;
     if (error) unlink(path), dump_failed(folder, error);
     else cji_log(CJ_LOG_INFO, "the rejected PTX is in %s", path);

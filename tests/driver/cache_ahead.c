@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver/driver.h"
 #include "tests/driver/cache_parts.h"
 #include "tests/tap.h"
 #include "tests/tap_folder.h"
@@ -80,8 +81,8 @@ static void store(int i)
 {
     cji_disk_list list;
     if (load(i) < 0 || !cji_disk_list_read(&folder, (int64_t)time(NULL), &list)) tap_bail("kernel %d", i);
-    for (size_t k = 0; k < list.n && !known[i]; k++)
-        if (!is_known(list.item[k].key)) key_of[i] = list.item[k].key, known[i] = true;
+    for (size_t k = 0; k < list.entries.n && !known[i]; k++)
+        if (!is_known(list.entries.item[k].key)) key_of[i] = list.entries.item[k].key, known[i] = true;
     cji_disk_list_free(&list);
     if (!known[i]) tap_bail("kernel %d has no entry", i);
 }
@@ -118,7 +119,7 @@ static void open_and_lose_entries(void)
 static bool list_is(const char *digits)
 {
     cji_disk_ready *ready = cji_disk_prepare();
-    cji_disk_recent *r = cji_disk_recent_begin(NULL, ready);
+    cji_disk_recent *r = cji_disk_recent_begin(NULL, drv->build, ready);
     bool good = r && r->listed.n == strlen(digits);
     for (size_t i = 0; good && digits[i]; i++) good = cji_hash128_equal(r->listed.key[i], key_of[digits[i] - '0']);
     cji_disk_recent_end(r);
@@ -248,7 +249,7 @@ static int used_lately(void)
     int n = 0;
     const int64_t now = (int64_t)time(NULL);
     if (!cji_disk_list_read(&folder, now, &list)) tap_bail("the folder cannot be read");
-    for (size_t i = 0; i < list.n; i++) n += now - list.item[i].used < 86400;
+    for (size_t i = 0; i < list.entries.n; i++) n += now - list.entries.item[i].used < 86400;
     cji_disk_list_free(&list);
     return n;
 }
@@ -273,8 +274,12 @@ static void uses(void)
     tap_is_int(used_lately(), 0, "entries that are read ahead are not used by that");
     open_device();
     tap_is_int(load(2), 0, "one of them is loaded");
+    tap_is_int(used_lately(), 1, "it is used by that, though the program may never close its device; no other one is");
+    age_all();
+    tap_is_int(load(2), 0, "it is loaded again");
+    tap_is_int(used_lately(), 0, "the first load is the one that is noted");
     close_device();
-    tap_is_int(used_lately(), 1, "it is used when the device is closed, and no other one is");
+    tap_is_int(used_lately(), 1, "and the end of the device");
     age_all();
     rewrite(3, 0, "sm_1", NULL);
     age_all();

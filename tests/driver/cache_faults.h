@@ -71,6 +71,15 @@ int rename(const char *from, const char *to)
     return fault_here(FAULT_RENAME) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
+/* Gives a name as rename() does, and fails with it. */
+int link(const char *from, const char *to)
+{
+    if (fault.call != FAULT_RENAME || fault.nth) return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (!fault.error) kill(getpid(), SIGKILL);
+    errno = fault.error;
+    return -1;
+}
+
 int open(const char *path, int flags, ...)
 {
     va_list args;

@@ -23,6 +23,11 @@ static void which_folder(void)
     static const struct { const char *name, *dir, *xdg, *home, *want; } rows[] = {
         { "CUJIT_CACHE_DIR first", "/a/b", "/x", "/h", "/a/b" },
         { "without slashes at its end", "/a/b//", NULL, NULL, "/a/b" },
+        { "without a dot at its end", "/a/b/.", NULL, NULL, "/a/b" },
+        { "without any of these", "/a/b/././/./", NULL, NULL, "/a/b" },
+        { "a name that ends with a dot", "/a/b.", NULL, NULL, "/a/b." },
+        { "a name of two dots", "/a/..", NULL, NULL, "/a/.." },
+        { "the root", "//.//", NULL, NULL, "/" },
         { "XDG_CACHE_HOME", NULL, "/x", "/h", "/x/cujit" },
         { "an empty variable is an unset one", "", "", "/h", "/h/.cache/cujit" },
         { "HOME", NULL, NULL, "/h", "/h/.cache/cujit" },
@@ -45,8 +50,27 @@ static void which_folder(void)
     most[0] = '/';
     memset(most + 1, 'x', sizeof most - 2);
     cji_disk_folder f;
-    setenv("CUJIT_CACHE_DIR", most, 1);
-    tap_ok(!cji_disk_folder_find(&f, NULL), "a path that is too long");
+    static const struct { const char *name, *sentence; } longs[] = {
+        { "CUJIT_CACHE_DIR", " is too long a path; set CUJIT_CACHE_DIR to one of 974 bytes at most" },
+        { "XDG_CACHE_HOME", " is too long a path; set XDG_CACHE_HOME to one of 968 bytes at most" },
+        { "HOME", " is too long a path; set HOME to one of 961 bytes at most" },
+    };
+    unsetenv("CUJIT_CACHE_DIR");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    for (size_t i = 0; i < sizeof longs / sizeof *longs; i++) {
+        char text[400] = "";
+        cji_line why = { text, sizeof text, 0 };
+        setenv(longs[i].name, most, 1);
+        tap_ok(!cji_disk_folder_find(&f, &why), "%s that is too long", longs[i].name);
+        tap_has_str(text, longs[i].sentence, "%s: with the fix", longs[i].name);
+        unsetenv(longs[i].name);
+    }
+    char text[400] = "";
+    cji_line why = { text, sizeof text, 0 };
+    setenv("CUJIT_CACHE_DIR", "a/b", 1);
+    cji_disk_folder_find(&f, &why);
+    tap_is_str(text, "a/b is no absolute path; set CUJIT_CACHE_DIR to one that begins with /", "one that is relative");
 }
 
 /* A folder below the top one. */
@@ -80,18 +104,34 @@ static void which_may_be_used(void)
         char what[40];
         snprintf(what, sizeof what, "a folder of mode 0%o", (unsigned)modes[i]);
         chmod(f.path, (mode_t)modes[i]);
-        may_be_used(&f, "chmod 700", what);
+        may_be_used(&f, " is open to other users; chmod 700 closes it if nobody else needs it, else set "
+                        "CUJIT_CACHE_DIR to a new folder in it", what);
+    }
+    static const char *const systems[] = { "/", "/etc", "/tmp", "/usr" };
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+        cji_disk_folder of_system = { "" };
+        snprintf(of_system.path, sizeof of_system.path, "%s", systems[i]);
+        may_be_used(&of_system, " is a folder of the system; set CUJIT_CACHE_DIR to a folder of your own", systems[i]);
     }
     chmod(f.path, 0500);
     may_be_used(&f, NULL, "a folder that is only read");
     chmod(f.path, 0700);
     if (symlink(f.path, link.path)) tap_bail("no link");
-    may_be_used(&link, "is a symbolic link", "a symbolic link to it");
+    may_be_used(&link, " is a symbolic link; set CUJIT_CACHE_DIR to the folder itself", "a symbolic link to it");
+    char dot[CJI_DISK_PATH + 4];
+    cji_disk_folder through;
+    snprintf(dot, sizeof dot, "%s/.", link.path);
+    setenv("CUJIT_CACHE_DIR", dot, 1);
+    if (!cji_disk_folder_find(&through, NULL)) tap_bail("no folder");
+    may_be_used(&through, " is a symbolic link", "the link with a dot behind it");
     fclose(fopen(file.path, "w"));
-    may_be_used(&file, "is no folder", "a file");
+    may_be_used(&file, " is no folder; set CUJIT_CACHE_DIR to one", "a file");
     tap_ok(cji_disk_folder_check(&deep, true, NULL), "folders above it are made too");
     cji_disk_folder in_file = below("file/below");
-    tap_ok(!cji_disk_folder_check(&in_file, true, NULL), "a folder in a file cannot be made");
+    char text[CJI_DISK_PATH + 100] = "";
+    cji_line why = { text, sizeof text, 0 };
+    tap_ok(!cji_disk_folder_check(&in_file, true, &why), "a folder in a file cannot be made");
+    tap_has_str(text, " cannot be made or opened: Not a directory; set CUJIT_CACHE_DIR to another", "with the fix");
     cji_disk_folder others = { "/usr" };
     if (geteuid() == 0) {
         others = below("given");
@@ -116,7 +156,7 @@ static int as_nobody(const cji_disk_folder *f)
     cji_disk_put(cache_key(2), &c.image);
     cji_disk_put(cache_key(3), &c.image);
     if (cj_log_read(line, sizeof line) != CJ_LOG_WARNING || !strstr(line, f->path) ||
-        !strstr(line, "cannot be written: Permission denied"))
+        !strstr(line, "cannot be written: Permission denied; set CUJIT_CACHE_DIR to a folder that you may write"))
         return 4;
     if (cj_log_read(line, sizeof line)) return 5;
     cji_disk_found found;
@@ -153,12 +193,22 @@ static void told_once(void)
     tap_is_int(cj_log_read(line, sizeof line), 0, "once");
     chmod(top.path, 0700);
     tap_ok(cji_disk_open(&f, true), "the folder is used as soon as it may be");
-    setenv("CUJIT_CACHE", "0", 1);
-    tap_ok(!cji_disk_on(), "CUJIT_CACHE=0: off");
-    setenv("CUJIT_CACHE", "1", 1);
-    tap_ok(cji_disk_on(), "CUJIT_CACHE=1: on");
-    unsetenv("CUJIT_CACHE");
-    tap_ok(cji_disk_on(), "unset: on");
+    static const struct { const char *value; bool on; } values[] = {
+        { "0", false }, { "off", false }, { "OFF", false }, { "no", false }, { "false", false }, { "False", false },
+        { "1", true },  { "on", true },   { "yes", true },  { "true", true }, { "", true },      { NULL, true },
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        set_or_unset("CUJIT_CACHE", values[i].value);
+        tap_ok(cji_disk_on() == values[i].on, "CUJIT_CACHE=%s: %s", values[i].value ? values[i].value : "unset",
+               values[i].on ? "on" : "off");
+    }
+    static const struct { int error; const char *fix; } fixes[] = {
+        { ENOSPC, "free some space" },     { EDQUOT, "free some space" }, { EFBIG, "ulimit -f" },
+        { EACCES, "that you may write" },  { EPERM, "that you may write" }, { EROFS, "that you may write" },
+        { EIO, "to another folder" },      { ENOENT, "to another folder" },
+    };
+    for (size_t i = 0; i < sizeof fixes / sizeof *fixes; i++)
+        tap_has_str(cji_disk_fix(fixes[i].error), fixes[i].fix, "%s: the fix", strerror(fixes[i].error));
 }
 
 int main(void)

@@ -21,9 +21,9 @@ static int bad_entries(int *good)
     int bad = 0;
     *good = 0;
     if (!cji_disk_list_read(&folder, (int64_t)time(NULL), &list)) tap_bail("no list");
-    for (size_t i = 0; i < list.n; i++) {
+    for (size_t i = 0; i < list.entries.n; i++) {
         cji_disk_found found;
-        cji_disk_result r = cji_disk_read(&folder, list.item[i].key, false, &found);
+        cji_disk_result r = cji_disk_read(&folder, list.entries.item[i].key, false, &found);
         if (r == CJI_DISK_HIT) {
             cji_disk_found_free(&found);
             ++*good;

@@ -138,11 +138,11 @@ static void sweeps(void)
         cache_folder_remove(&folder);
         if (mkdir(folder.path, 0700)) tap_bail("no folder");
         for (uint64_t k = 0; k < ENTRIES; k++) put(k);
-        set_old("swept");
+        set_old(".cujit-swept");
         error_of.flock = faults[i].flock;
         error_of.futimens = faults[i].futimens;
         error_of.ftruncate = faults[i].ftruncate;
-        bool admitted = cji_disk_admit(&folder, BYTES, (ENTRIES - 2) * 2 * BLOCK, now);
+        const bool admitted = !cji_disk_rejects(&folder, BYTES, (ENTRIES - 2) * 2 * BLOCK, now);
         int left = cache_files(&folder, ".kernel", NULL);
         error_of.flock = error_of.futimens = error_of.ftruncate = 0;
         tap_is_int(left, 6, "%s: the folder is swept", faults[i].name);

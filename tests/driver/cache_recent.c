@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { DAY = 86400, HEAD = 32, KEY = 16 };
+enum { BLOCK = 4096, DAY = 86400, HEAD = 64, KEY = 16 };
 static const char program[] = "/usr/bin/program";
+static const cji_hash128 build = { { 1, 2 } };
 static cji_disk_folder folder;
 static char path[CJI_DISK_PATH]; /* of the program's list */
 
@@ -25,7 +26,7 @@ static char path[CJI_DISK_PATH]; /* of the program's list */
 static cji_disk_recent *begin_of(const char *of)
 {
     cji_disk_ready *ready = cji_disk_prepare();
-    cji_disk_recent *r = cji_disk_recent_begin(of, ready);
+    cji_disk_recent *r = cji_disk_recent_begin(of, build, ready);
     cji_disk_unprepare(ready);
     if (!r) tap_bail("nothing is known");
     return r;
@@ -105,7 +106,7 @@ static void later_runs(void)
         { "the same keys in the same order", "abc", "abc", "cba", true },
         { "in another order", "abc", "cba", "cba", true },
         { "nothing", "abc", "", "cba", true },
-        { "those used last", "abcd", "cd", "dcba", true },
+        { "those used last", "abcd", "cd", "dcba", false },
         { "an older one", "abc", "a", "acb", false },
         { "a new one", "abc", "d", "dcba", false },
         { "a new one and the latest", "abc", "cd", "dcba", false },
@@ -123,7 +124,8 @@ static void later_runs(void)
         tap_ok((a.st_ino == b.st_ino && a.st_mtime == b.st_mtime) == rows[i].same, "%s: the file %s", rows[i].name,
                rows[i].same ? "stays as it is" : "is a new one");
         tap_is_str(listed(), rows[i].want, "%s: the list", rows[i].name);
-        tap_is_int(cache_files(&folder, "", NULL), 1, "%s: nothing else is in the folder", rows[i].name);
+        tap_ok(cache_files(&folder, ".recent", NULL) == 1 && cache_files(&folder, "", NULL) == 3,
+               "%s: nothing else is in the folder but the count", rows[i].name);
     }
 }
 
@@ -166,7 +168,7 @@ static void programs(void)
     tap_is_str(listed_of("/usr/bin/other"), "d", "another one its own");
     tap_is_str(listed_of("/usr/bin/third"), "", "a third one none");
     tap_is_int(cache_files(&folder, ".recent", NULL), 2, "each in a file");
-    cji_disk_recent_name(name[0], program);
+    cji_disk_recent_name(name[0], program, build);
     tap_is_uint(strlen(name[0]), 23, "whose name is a hash");
     static const struct { const char *name; bool is; } names[] = {
         { "0123456789abcdef.recent", true },          { "0123456789abcde.recent", false },
@@ -174,13 +176,14 @@ static void programs(void)
         { "0123456789abcdef.recent2", false },        { "0123456789abcdef.new", false },
         { ".recent", false },                         { "", false },
     };
-    tap_ok(cji_disk_is_recent(name[0]), "which is one of a list");
+    cji_hash128 digits;
+    tap_ok(cji_disk_is_recent(name[0], &digits), "which is one of a list");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        tap_ok(cji_disk_is_recent(names[i].name) == names[i].is, "\"%s\" is %s", names[i].name,
+        tap_ok(cji_disk_is_recent(names[i].name, &digits) == names[i].is, "\"%s\" is %s", names[i].name,
                names[i].is ? "one" : "none");
     cji_disk_recent *r = begin_of(NULL);
     if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) tap_bail("no program");
-    cji_disk_recent_name(name[1], self);
+    cji_disk_recent_name(name[1], self, build);
     tap_is_str(r->name, name[1], "the process's own is that of /proc/self/exe");
     cji_disk_recent_end(r);
 }
@@ -281,7 +284,7 @@ static void writes_fail(void)
         run(program, "c");
         fault_end();
         tap_is_str(listed(), "ba", "%s: the list is the old one", rows[i].name);
-        tap_is_int(cache_files(&folder, "", NULL), 1, "%s: nothing is left behind", rows[i].name);
+        tap_is_int(cache_files(&folder, "", NULL), 3, "%s: nothing is left behind", rows[i].name);
     }
     fault_begin(FAULT_FSYNC, 0, EIO);
     run(program, "c");
@@ -375,8 +378,9 @@ static void swept(void)
         run(program, "ab");
         set_used(now - rows[i].age);
         cji_disk_list_read(&folder, now, &list);
-        tap_ok(!list.n && !list.bytes && !list.unfinished && access(path, F_OK) == 0, "%s: a list is no entry",
-               rows[i].name);
+        tap_ok(!list.entries.n && !list.entries.bytes && !list.unfinished && access(path, F_OK) == 0,
+               "%s: a list is no entry", rows[i].name);
+        tap_ok(list.recent.n == 1 && list.recent.bytes == BLOCK, "%s: it is counted apart", rows[i].name);
         cji_disk_list_free(&list);
         cji_disk_trim(&folder, CJI_DISK_LIMIT, now, &removed);
         tap_ok((access(path, F_OK) == 0) == rows[i].stays && !removed, "used %s: it %s", rows[i].name,
@@ -401,7 +405,8 @@ static void cleaned(void)
     cj_disk_cache *cache = cj_disk_cache_open(folder.path);
     cj_disk_cache_stats stats = { .size = sizeof stats };
     cj_disk_cache_get_stats(cache, &stats);
-    tap_ok(stats.entries == 1 && stats.bytes == 8192 && !stats.unfinished, "statistics count no list");
+    tap_ok(stats.entries == 1 && stats.bytes == 2 * BLOCK && !stats.unfinished, "statistics have the entry");
+    tap_ok(stats.lists == 2 && stats.list_bytes == 2 * BLOCK, "and the lists");
     set_used((int64_t)time(NULL) - 7200);
     cj_disk_cache_prune(cache, NULL);
     tap_is_int(cache_files(&folder, ".recent", NULL), 2, "prune leaves lists that are used");
@@ -409,8 +414,121 @@ static void cleaned(void)
     tap_is_int(cache_files(&folder, ".recent", NULL), 1, "or were used since");
     cj_disk_cache_clear(cache);
     cj_disk_cache_get_stats(cache, &stats);
-    tap_ok(stats.removed == 1 && cache_files(&folder, ".recent", NULL) == 0, "clear removes all, and counts none");
+    tap_ok(stats.removed == 1 && cache_files(&folder, ".recent", NULL) == 0, "clear removes all");
+    tap_ok(stats.removed_lists == 2 && stats.removed_bytes == 4 * BLOCK && !stats.lists, "and both calls counted that");
     cj_disk_cache_close(cache);
+}
+
+/* -- Many lists ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t counted_bytes(void)
+{
+    uint64_t bytes = 0;
+    cji_disk_counted(&folder, &bytes);
+    return bytes;
+}
+
+/* The list of program i, which was used i minutes ago. */
+static void many_lists(int n)
+{
+    const int64_t now = (int64_t)time(NULL);
+    begin_anew();
+    for (int i = 0; i < n; i++) {
+        char of[40], name[CJI_DISK_NAME], file[CJI_DISK_PATH + CJI_DISK_NAME];
+        const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = now - 60 * i } };
+        snprintf(of, sizeof of, "/usr/bin/program-%d", i);
+        run(of, "a");
+        cji_disk_recent_name(name, of, build);
+        snprintf(file, sizeof file, "%s/%s", folder.path, name);
+        if (utimensat(AT_FDCWD, file, times, 0)) tap_bail("%s", file);
+    }
+}
+
+static void many(void)
+{
+    enum { LISTS = CJI_DISK_RECENT_LISTS + 20 };
+    size_t removed;
+    many_lists(LISTS);
+    tap_is_uint(counted_bytes(), LISTS * BLOCK, "lists are counted when they are written");
+    cji_disk_trim(&folder, CJI_DISK_LIMIT, (int64_t)time(NULL), &removed);
+    tap_is_int(cache_files(&folder, ".recent", NULL), CJI_DISK_RECENT_LISTS, "a sweep leaves %d of %d lists",
+               CJI_DISK_RECENT_LISTS, LISTS);
+    tap_is_uint(counted_bytes(), CJI_DISK_RECENT_LISTS * BLOCK, "which are counted");
+    tap_is_str(listed_of("/usr/bin/program-0"), "a", "the latest used one stays");
+    tap_is_str(listed_of("/usr/bin/program-110"), "", "an older one does not");
+    static const struct { const char *name; uint64_t bytes; int left; } rows[] = {
+        { "as many bytes as there are", 10 * BLOCK, 10 },
+        { "a byte less", 10 * BLOCK - 1, 9 },
+        { "one byte", 1, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        many_lists(10);
+        cj_disk_cache *cache = cj_disk_cache_open(folder.path);
+        cj_disk_cache_prune(cache, CJ_DISK_PRUNE(.max_bytes = rows[i].bytes));
+        cj_disk_cache_close(cache);
+        tap_is_int(cache_files(&folder, ".recent", NULL), rows[i].left, "prune to %s", rows[i].name);
+        tap_is_uint(counted_bytes(), (uint64_t)rows[i].left * BLOCK, "%s: counted", rows[i].name);
+    }
+}
+
+/* A program that stores no entry sweeps, too, when its list is written. */
+static void swept_by_lists(void)
+{
+    char swept_path[CJI_DISK_PATH + CJI_DISK_NAME];
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - 7200 } };
+    begin_anew();
+    run(program, "a");
+    set_used((int64_t)time(NULL) - 31 * DAY);
+    snprintf(swept_path, sizeof swept_path, "%s/.cujit-swept", folder.path);
+    if (utimensat(AT_FDCWD, swept_path, times, 0)) tap_bail("%s", swept_path);
+    run("/usr/bin/other", "b");
+    tap_ok(access(path, F_OK) != 0 && cache_files(&folder, ".recent", NULL) == 1, "old lists are gone then");
+}
+
+/* -- Keys that are not used any more ------------------------------------------------------------------------------- */
+
+static void unused_keys(void)
+{
+    static const struct { const char *name, *runs, *want; } rows[] = {
+        { "three runs without a use", "abc|c|c|c", "cba" },
+        { "a fourth", "abc|c|c|c|c", "c" },
+        { "a use in between", "ab|a|a|a|b|a|a|a", "ab" },
+        { "one more after that", "ab|a|a|a|b|a|a|a|a", "a" },
+        { "runs that use nothing are none", "ab|a||||||", "ab" },
+        { "a kernel that changes with each run", "a|b|c|d|e|f|g", "gfed" },
+        { "and is an older one again", "a|b|c|d|e|f|g|f", "fge" },
+        { "two scripts in turn", "ab|cd|ab|cd|ab|cd", "dcba" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char runs[80], *next = runs;
+        begin_anew();
+        snprintf(runs, sizeof runs, "%s", rows[i].runs);
+        for (char *one; (one = strsep(&next, "|")) != NULL;) run(program, one);
+        tap_is_str(listed(), rows[i].want, "%s: %s", rows[i].name, rows[i].runs);
+    }
+    cji_disk_recent *r[8];
+    begin_anew();
+    run(program, "ab");
+    for (int i = 0; i < 8; i++) r[i] = begin_of(program);
+    for (int i = 0; i < 8; i++) use_all(r[i], "a"), cji_disk_recent_end(r[i]);
+    for (int i = 0; i < 2; i++) run(program, "a");
+    tap_is_str(listed(), "ab", "eight processes at a time are one run");
+    run(program, "a");
+    tap_is_str(listed(), "a", "one of four");
+}
+
+static void other_builds(void)
+{
+    const cji_hash128 other = { { 1, 3 } };
+    begin_anew();
+    run(program, "ab");
+    cji_disk_ready *ready = cji_disk_prepare();
+    cji_disk_recent *r = cji_disk_recent_begin(program, other, ready);
+    tap_is_str(letters_of(&r->listed), "", "another build of the driver or of cujit has another list");
+    use_all(r, "c");
+    cji_disk_recent_end(r);
+    cji_disk_unprepare(ready);
+    tap_is_str(listed(), "ba", "and leaves that of the first as it is");
 }
 
 int main(void)
@@ -420,7 +538,7 @@ int main(void)
     folder = cache_folder();
     setenv("CUJIT_CACHE_DIR", folder.path, 1);
     unsetenv("CUJIT_CACHE");
-    cji_disk_recent_name(name, program);
+    cji_disk_recent_name(name, program, build);
     snprintf(path, sizeof path, "%.900s/%s", folder.path, name);
     keys();
     later_runs();
@@ -433,6 +551,10 @@ int main(void)
     forked();
     swept();
     cleaned();
+    many();
+    swept_by_lists();
+    unused_keys();
+    other_builds();
     cache_folder_remove(&folder);
     return tap_done();
 }

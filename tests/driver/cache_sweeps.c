@@ -78,10 +78,11 @@ static void trimmed(void)
     size_t removed = 99;
     cji_disk_list list;
     fill();
-    tap_ok(cji_disk_list_read(&folder, now, &list) && list.n == ENTRIES && list.bytes == ENTRIES * 2 * BLOCK,
+    tap_ok(cji_disk_list_read(&folder, now, &list) && list.entries.n == ENTRIES &&
+               list.entries.bytes == ENTRIES * 2 * BLOCK,
            "the list has all entries, in whole blocks");
     size_t wrong = 0;
-    for (size_t i = 0; i < list.n; i++) wrong += !cji_hash128_equal(list.item[i].key, cache_key(i));
+    for (size_t i = 0; i < list.entries.n; i++) wrong += !cji_hash128_equal(list.entries.item[i].key, cache_key(i));
     tap_is_uint(wrong, 0, "the latest use first");
     cji_disk_list_free(&list);
     tap_ok(cji_disk_trim(&folder, ENTRIES * 2 * BLOCK, now, &removed) && removed == 0 && there() == ENTRIES,
@@ -91,10 +92,7 @@ static void trimmed(void)
     wrong = 0;
     for (uint64_t i = 0; i < ENTRIES; i++) wrong += is_there(i) != (i < 15);
     tap_is_uint(wrong, 0, "those that were not used for the longest time are removed");
-    struct stat s;
-    char path[CJI_DISK_PATH];
-    file_of(path, "total");
-    tap_ok(stat(path, &s) == 0 && s.st_size == 30, "the count is that of what is left");
+    tap_ok(!file_there(".cujit-total"), "nothing is counted where nothing was ever stored");
 }
 
 static void clock_back(void)
@@ -134,7 +132,7 @@ static void left_behind(void)
 static bool sweeps(void)
 {
     fill();
-    cji_disk_admit(&folder, ENTRY, ENTRIES * 2 * BLOCK - 100, now);
+    cji_disk_rejects(&folder, ENTRY, ENTRIES * 2 * BLOCK - 100, now);
     return there() < ENTRIES;
 }
 
@@ -144,20 +142,20 @@ static void once_an_hour(void)
     struct stat s;
     cache_folder_remove(&folder);
     if (mkdir(folder.path, 0700)) tap_bail("mkdir");
-    tap_ok(!sweeps() && file_there("swept"), "a new folder is not swept");
+    tap_ok(!sweeps() && file_there(".cujit-swept"), "a new folder is not swept");
     static const struct { const char *name; int64_t age; bool want; } rows[] = {
         { "at this moment", 0, false },   { "59 minutes ago", HOUR - 60, false }, { "an hour ago", HOUR, true },
         { "a week ago", 168 * HOUR, true }, { "in half an hour", -HOUR / 2, false }, { "tomorrow", -24 * HOUR, true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        touch("swept", now - rows[i].age);
+        touch(".cujit-swept", now - rows[i].age);
         tap_ok(sweeps() == rows[i].want, "swept %s: %s", rows[i].name, rows[i].want ? "swept now" : "not now");
-        file_of(path, "swept");
+        file_of(path, ".cujit-swept");
         if (rows[i].want && stat(path, &s) == 0) tap_is_int(s.st_mtime, now, "which is noted");
         tap_ok(!rows[i].want || !sweeps(), "and not done again");
     }
-    touch("swept", now - HOUR);
-    file_of(path, "swept");
+    touch(".cujit-swept", now - HOUR);
+    file_of(path, ".cujit-swept");
     int fd = open(path, O_RDWR);
     if (fd < 0 || flock(fd, LOCK_EX)) tap_bail("no lock");
     tap_ok(!sweeps(), "while another process sweeps nobody else does");
@@ -171,12 +169,16 @@ static void full(void)
     cache_folder_remove(&folder);
     if (mkdir(folder.path, 0700)) tap_bail("mkdir");
     int admitted = 0;
-    while (admitted < 1000 && cji_disk_admit(&folder, ENTRY, LIMIT, now)) admitted++;
+    while (admitted < 1000 && !cji_disk_rejects(&folder, ENTRY, LIMIT, now)) {
+        cji_disk_count(&folder, ENTRY);
+        admitted++;
+    }
     tap_is_int(admitted, 50, "entries are stored up to the limit, over all processes");
-    tap_ok(cji_disk_admit(&folder, ENTRY, LIMIT, now + HOUR), "an hour later the entries are counted anew");
+    tap_has_str(cji_disk_rejects(&folder, ENTRY, LIMIT, now), " is full until its files are counted anew", "then not");
+    tap_ok(!cji_disk_rejects(&folder, ENTRY, LIMIT, now + HOUR), "an hour later the entries are counted anew");
     if (mkdir("/nonexistent/x", 0700) == 0) tap_bail("a folder that is none");
     cji_disk_folder none = { "/nonexistent/x" };
-    tap_ok(cji_disk_admit(&none, ENTRY, LIMIT, now), "without a count nothing is held back");
+    tap_ok(!cji_disk_rejects(&none, ENTRY, LIMIT, now), "without a count nothing is held back");
 }
 
 int main(void)

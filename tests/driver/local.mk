@@ -9,13 +9,13 @@ tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
 tests_libtest_a_SOURCES += %D%/record_parts.c %D%/record_parts.h
 
 # The kernel cache: on disk without a driver, and under modules.
-text_tests += %D%/cache_entries %D%/cache_folders %D%/cache_ready %D%/cache_recent %D%/cache_sweeps %D%/cache_killed %D%/cache_processes %D%/cache_cleaned %D%/cache_network %D%/memo_threads
+text_tests += %D%/cache_counts %D%/cache_entries %D%/cache_folders %D%/cache_ready %D%/cache_recent %D%/cache_sweeps %D%/cache_killed %D%/cache_processes %D%/cache_cleaned %D%/cache_network %D%/memo_threads
 device_tests += %D%/cache_ahead %D%/cache_of_loads %D%/kernel_caches
 tests_libtest_a_SOURCES += %D%/cache_parts.c %D%/cache_parts.h
 EXTRA_DIST += %D%/cache_faults.h
 
-# Recordings of driver calls as files.
-sim_tests += %D%/record_files
+# Recordings of driver calls as files; the kernel cache among files of others.
+sim_tests += %D%/record_files %D%/cache_foreign_files
 
 # What a first launch asks the driver for.
 sim_tests += %D%/first_launch_calls

@@ -15,7 +15,7 @@ static void remove_files(const char *path, const char *suffix)
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         const size_t n = strlen(e->d_name), k = strlen(suffix);
         snprintf(file, sizeof file, "%s/%s", path, e->d_name);
-        if (e->d_name[0] != '.' && n >= k && !strcmp(e->d_name + n - k, suffix)) unlink(file);
+        if (n >= k && !strcmp(e->d_name + n - k, suffix)) unlink(file); /* no folder is removed by that */
     }
     closedir(dir);
 }

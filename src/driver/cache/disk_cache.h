@@ -3,10 +3,12 @@
  *
  *   disk_folder.c   which folder, and whether it may be used
  *   disk_entry.c    what an entry is: a file's bytes from an image, and back
+ *   disk_names.c    the names of files, and no others
  *   disk_file.c     entries in files: reading, writing, removing
  *   disk_ready.c    what a device prepares, so that its first hit is a quick one
  *   disk_recent.c   what a program used lately, which its next process reads when it opens a device
- *   disk_sweep.c    the bound: entries that were not used for the longest time are removed
+ *   disk_count.c    how much room all files take, over all processes, and when a sweep is due
+ *   disk_sweep.c    the bound: what was not used for the longest time is removed
  *   build_identity.c  what tells one build of a library from another
  *
  * An entry is one file, KEY.kernel, written under another name, synchronised and renamed, so that it is whole or not
@@ -32,19 +34,20 @@
 #include "ptx/entries.h"
 
 /* Of entries' files, and of what keys are made from: raised with each change of either. */
-enum { CJI_DISK_FORMAT = 4 };
+enum { CJI_DISK_FORMAT = 5 };
 
 /* ---- The folder -------------------------------------------------------------------------------------------------- */
 
-enum { CJI_DISK_PATH = 1024, CJI_DISK_NAME = 48 };
+enum { CJI_DISK_PATH = 1024, CJI_DISK_NAME = 48, CJI_DISK_SHOWN = 240 /* bytes of a path in a message */ };
 typedef struct cji_disk_folder { char path[CJI_DISK_PATH]; } cji_disk_folder;
 
 /* Whether the environment leaves the cache on. */
 bool cji_disk_on(void);
 /* The folder that the environment names.  False: there is none; `why` (may be NULL) says so. */
 bool cji_disk_folder_find(cji_disk_folder *folder, cji_line *why);
-/* The folder of that path, which is absolute and leaves room for a file's name; the sentence ends with `source`. */
-bool cji_disk_folder_of(cji_disk_folder *folder, const char *path, const char *source, cji_line *why);
+/* The folder of that path, which is absolute and leaves room for a file's name, and which is the value of `variable`;
+ * NULL: of none. */
+bool cji_disk_folder_of(cji_disk_folder *folder, const char *path, const char *variable, cji_line *why);
 /* Whether it may be used: a folder of this user's alone.  `make`: it is made where it is not there.  False: `why` says
  * why not; it is empty where it is only not there yet. */
 bool cji_disk_folder_check(const cji_disk_folder *folder, bool make, cji_line *why);
@@ -53,6 +56,9 @@ struct stat;
 const char *cji_disk_folder_wrong(const struct stat *s);
 /* Both.  False: the cache is not used; the log says why, once in a process. */
 bool cji_disk_open(cji_disk_folder *folder, bool make);
+
+/* What can be done where a folder cannot be made, opened or written: the end of a sentence. */
+const char *cji_disk_fix(int error);
 
 /* The first failure of the process becomes a line of the log. */
 void cji_disk_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -80,6 +86,7 @@ typedef struct cji_disk_found {
     size_t log_bytes;
     cji_entries *entries; /* owned by the caller */
     cji_disk_label label;
+    bool use_due;         /* it was not used by being read, and who uses it is to note that */
 } cji_disk_found;
 
 void cji_disk_found_free(cji_disk_found *found);
@@ -138,12 +145,18 @@ bool cji_disk_ready_of(const cji_disk_ready *ready, uint32_t *owner);
 /* "0123456789abcdef0123456789abcdef.kernel", and the key of such a name. */
 void cji_disk_name(char name[CJI_DISK_NAME], cji_hash128 key);
 bool cji_disk_key_of(const char *name, cji_hash128 *key);
+/* "0123456789abcdef.new", of a file that is being written; digits.word[1] is not part of it. */
+void cji_disk_unfinished_file(char name[CJI_DISK_NAME], cji_hash128 digits);
+bool cji_disk_is_unfinished(const char *name);
+/* "0123456789abcdef.recent", of a list of a program; likewise. */
+void cji_disk_recent_file(char name[CJI_DISK_NAME], cji_hash128 digits);
+bool cji_disk_is_recent(const char *name, cji_hash128 *digits);
 
 /* Reads an entry, and notes that it was used.  Removes a bad one where `remove` says so. */
 cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bool remove, cji_disk_found *found);
 
 /* The same of the folder that is ready, for a reader that takes at most so many bytes of a file: a larger one is not
- * read.  The memory that is ready stays, and the entry is not used by that. */
+ * read.  The memory that is ready stays, and the entry is not used by that: found->use_due. */
 cji_disk_result cji_disk_read_ahead(const cji_disk_ready *ready, cji_hash128 key, size_t most, cji_disk_found *found);
 
 /* Notes that an open file was used: to the hour, as its time of modification. */
@@ -151,12 +164,14 @@ void cji_disk_note_use(int fd, const struct stat *s);
 
 /* The same of an entry that is not open; nothing where there is none. */
 void cji_disk_note_key(const cji_disk_folder *folder, cji_hash128 key);
+void cji_disk_note_ready(const cji_disk_ready *ready, cji_hash128 key);
 
 /* Writes a file of that name whole, under another name first.  `sync`: it is whole after a crash of the machine, too.
- * False: it could not be written, errno says why. */
-bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n, bool sync);
+ * *is_new, which may be NULL: there was no file of that name.  False: it could not be written, errno says why. */
+bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n, bool sync,
+                         bool *is_new);
 
-/* Writes an entry.  False: it could not be written, errno says why. */
+/* Writes an entry, and counts nothing.  False: it could not be written, errno says why. */
 bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image);
 
 /* The two calls for the driver layer: true is a hit.  `ready`: may be NULL. */
@@ -169,11 +184,17 @@ enum {
     CJI_DISK_RECENT_KEYS = 32,          /* of a list */
     CJI_DISK_RECENT_ENTRY = 256 << 10,  /* bytes of the largest entry that is read when a device is opened */
     CJI_DISK_RECENT_BYTES = 1 << 20,    /* of all that are */
-    CJI_DISK_RECENT_DAYS = 30           /* a list that was not used for so long is removed by sweeps */
+    CJI_DISK_RECENT_RUNS = 4,           /* a key that so many runs did not use leaves the list */
+    CJI_DISK_RECENT_DAYS = 30,          /* a list that was not used for so long is removed by sweeps */
+    CJI_DISK_RECENT_LISTS = 100         /* so many lists are left by sweeps */
 };
 
 /* The latest use first. */
-typedef struct cji_disk_keys { size_t n; cji_hash128 key[CJI_DISK_RECENT_KEYS]; } cji_disk_keys;
+typedef struct cji_disk_keys {
+    size_t n;
+    cji_hash128 key[CJI_DISK_RECENT_KEYS];
+    uint8_t unused[CJI_DISK_RECENT_KEYS];  /* runs of the program that did not use the key, since one did */
+} cji_disk_keys;
 
 /* The key was used: it is the first one, and the last one is dropped where there is no room. */
 void cji_disk_keys_use(cji_disk_keys *keys, cji_hash128 key);
@@ -188,72 +209,94 @@ typedef struct cji_disk_recent {
 } cji_disk_recent;
 _Static_assert(CJI_DISK_RECENT_KEYS <= 32, "gone has a bit for each key");
 
-/* "0123456789abcdef.recent", for the program with that path; whether a file's name is such a one. */
-void cji_disk_recent_name(char name[CJI_DISK_NAME], const char *program);
-bool cji_disk_is_recent(const char *name);
+/* The name of the list of the program with that path, for keys that are made for that build. */
+void cji_disk_recent_name(char name[CJI_DISK_NAME], const char *program, cji_hash128 build);
 
 /* When a device is opened: reads the list of a program, NULL: of this process's.  `ready` NULL: there is no folder, and
  * nothing is listed yet.  NULL: the program is not known, or there is no memory. */
-cji_disk_recent *cji_disk_recent_begin(const char *program, const cji_disk_ready *ready);
-/* When it is closed: notes that these entries were used, and lists them, unless the list begins with them.  `recent`
- * may be NULL, and is freed. */
+cji_disk_recent *cji_disk_recent_begin(const char *program, cji_hash128 build, const cji_disk_ready *ready);
+/* When it is closed: notes that these entries were used, and lists them, unless that is the list already.  `recent` may
+ * be NULL, and is freed. */
 void cji_disk_recent_end(cji_disk_recent *recent);
 
 /* ---- The bound --------------------------------------------------------------------------------------------------- */
 
-#define CJI_DISK_LIMIT (UINT64_C(1) << 30) /* bytes of all entries */
-enum { CJI_DISK_HOUR = 3600 };
+#define CJI_DISK_LIMIT (UINT64_C(1) << 30) /* bytes of all entries and lists, and of the largest entry */
+enum {
+    CJI_DISK_HOUR = 3600,
+    CJI_DISK_BLOCK = 4096,
+    CJI_DISK_FULL = 1 << 20   /* with less room left the folder is shown as full */
+};
+
+/* So many bytes in blocks. */
+uint64_t cji_disk_blocks(uint64_t bytes);
+/* An hour ago or more; or far in the future, by a clock that was set back. */
+bool cji_disk_hour_ago(int64_t then, int64_t now);
 
 /* One file of the folder. */
 typedef struct cji_disk_item {
-    cji_hash128 key;
+    cji_hash128 key;    /* of an entry; of a list the digits of its name */
     uint64_t bytes;
     int64_t used;       /* seconds since 1970 */
 } cji_disk_item;
 
-typedef struct cji_disk_list {
-    cji_disk_item *item;     /* the entries, by their time of use, the latest first; freed with cji_disk_list_free */
+/* By their time of use, the latest first. */
+typedef struct cji_disk_items {
+    cji_disk_item *item;
     size_t n, cap;
-    uint64_t bytes;          /* of all */
+    uint64_t bytes;          /* of all, in whole blocks */
+} cji_disk_items;
+
+/* What the folder has; freed with cji_disk_list_free. */
+typedef struct cji_disk_list {
+    cji_disk_items entries;  /* those with a size that none can have are last */
+    cji_disk_items recent;   /* lists of programs */
     size_t unfinished;       /* files of writers that are at work or were killed */
 } cji_disk_list;
 
-/* False: the folder cannot be read, or there is no memory.  `now` decides which times are right: entries of the future
+/* False: the folder cannot be read, or there is no memory.  `now` decides which times are right: files of the future
  * are of a clock that was set back, and come last. */
 bool cji_disk_list_read(const cji_disk_folder *folder, int64_t now, cji_disk_list *list);
 void cji_disk_list_free(cji_disk_list *list);
 
-/* Which entries stay: those that were used at `since` or later; and if all take more than `limit` bytes, as many as fit
- * into `kept`, the latest use first. */
+/* Which entries and lists stay: those that were used at `since` or later; and if all take more than `limit` bytes, as
+ * many as fit into `kept`, the latest use first. */
 typedef struct cji_disk_bound {
     uint64_t limit, kept;
     int64_t since;
 } cji_disk_bound;
 
 typedef struct cji_disk_removed {
-    uint64_t entries, bytes; /* that are gone; bytes in whole blocks */
-    uint64_t failed;         /* entries that could not be removed */
+    uint64_t entries, lists; /* that are gone */
+    uint64_t bytes;          /* of both, in whole blocks */
+    uint64_t failed;         /* files that could not be removed */
     int error;               /* the errno of one of them */
 } cji_disk_removed;
 
-/* Removes the entries that do not stay, what killed writers left behind more than an hour ago, and lists of programs
- * that were not used since bound->since or for CJI_DISK_RECENT_DAYS.  False: the folder cannot be read, or there is no
- * memory. */
+/* Removes the entries and lists that do not stay, entries of a size that none can have, what killed writers left behind
+ * more than an hour ago, and lists that were not used for CJI_DISK_RECENT_DAYS or are more than CJI_DISK_RECENT_LISTS.
+ * False: the folder cannot be read, or there is no memory. */
 bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, int64_t now, cji_disk_removed *removed);
 
-/* Removes one entry and takes it out of the list, unless it cannot be removed. */
+/* Removes one entry and takes it out of the list and of the count, unless it cannot be removed. */
 void cji_disk_drop(const cji_disk_folder *folder, cji_disk_list *list, size_t i, cji_disk_removed *removed);
 
 /* What sweeps do: of more bytes than `limit` 80 % of it are kept.  *removed: how many entries. */
 cji_disk_bound cji_disk_usual_bound(uint64_t limit);
 bool cji_disk_trim(const cji_disk_folder *folder, uint64_t limit, int64_t now, size_t *removed);
 
-/* Before an entry of so many bytes is written: counts it, and calls cji_disk_trim() where that was not done for an
- * hour by any process.  False: the folder is full, and nothing is to be written. */
-bool cji_disk_admit(const cji_disk_folder *folder, uint64_t bytes, uint64_t limit, int64_t now);
+/* Before a file of so many bytes is written: calls cji_disk_trim() where that was not done for an hour by any process.
+ * NULL: it may be written; else why not, as the end of a sentence that begins with the folder's path. */
+const char *cji_disk_rejects(const cji_disk_folder *folder, uint64_t bytes, uint64_t limit, int64_t now);
 
-/* False: it was not there, or cannot be removed; errno. */
-bool cji_disk_remove(const cji_disk_folder *folder, cji_hash128 key);
+/* Behind that: a file of so many bytes is there that was not there before. */
+void cji_disk_count(const cji_disk_folder *folder, uint64_t bytes);
+/* It is gone; `path`, from the folder `at` on, was its own. */
+void cji_disk_uncount(int at, const char *path, uint64_t bytes);
+/* All files of the folder have so many bytes; nothing is made where nothing was ever stored. */
+void cji_disk_count_set(const cji_disk_folder *folder, uint64_t bytes);
+/* What is counted.  False: nothing is. */
+bool cji_disk_counted(const cji_disk_folder *folder, uint64_t *bytes);
 
 /* ---- Builds ------------------------------------------------------------------------------------------------------ */
 

@@ -6,43 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_signals.h"
 #include "base/first.h"
 #include "driver/cache/disk_cache.h"
 
 /* -- Names --------------------------------------------------------------------------------------------------------- */
-
-enum { KEY_DIGITS = 32 };
-static const char entry_suffix[] = ".kernel";
-
-static void hex_of(char *out, uint64_t x)
-{
-    for (int i = 0; i < 16; i++) out[i] = "0123456789abcdef"[x >> (60 - 4 * i) & 15];
-}
-
-CJI_FIRST void cji_disk_name(char name[CJI_DISK_NAME], cji_hash128 key)
-{
-    hex_of(name, key.word[0]);
-    hex_of(name + 16, key.word[1]);
-    memcpy(name + KEY_DIGITS, entry_suffix, sizeof entry_suffix);
-}
-
-bool cji_disk_key_of(const char *name, cji_hash128 *key)
-{
-    *key = (cji_hash128){ { 0, 0 } };
-    for (int i = 0; i < KEY_DIGITS; i++) {
-        char c = name[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0) return false;
-        key->word[i / 16] = key->word[i / 16] << 4 | (unsigned)digit;
-    }
-    return strcmp(name + KEY_DIGITS, entry_suffix) == 0;
-}
 
 /* The path of a file of the folder, which has room for it. */
 static void path_in(char path[CJI_DISK_PATH], const cji_disk_folder *folder, const char *name)
@@ -65,8 +38,7 @@ static void unfinished_name(char name[CJI_DISK_NAME])
     const uint64_t own[] = { drawn, (uint64_t)getpid(), (uint64_t)t.tv_sec, (uint64_t)t.tv_nsec,
                              atomic_fetch_add(&writers, 1) };
     cji_hash128 hash = cji_hash_bytes(own, sizeof own);
-    hex_of(name, hash.word[0]);
-    memcpy(name + 16, ".new", 5);
+    cji_disk_unfinished_file(name, hash);
 }
 
 /* -- Reading ------------------------------------------------------------------------------------------------------- */
@@ -153,15 +125,30 @@ void cji_disk_note_use(int fd, const struct stat *s)
     if (is_use_due(s, times)) (void)!futimens(fd, times);
 }
 
+/* The same of a file that is not open. */
+static void note_use_at(int at, const char *path)
+{
+    struct timespec times[2];
+    struct stat s;
+    if (!fstatat(at, path, &s, AT_SYMLINK_NOFOLLOW) && S_ISREG(s.st_mode) && is_use_due(&s, times))
+        (void)!utimensat(at, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
 void cji_disk_note_key(const cji_disk_folder *folder, cji_hash128 key)
 {
     char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
-    struct timespec times[2];
-    struct stat s;
     cji_disk_name(name, key);
     path_in(path, folder, name);
-    if (!lstat(path, &s) && S_ISREG(s.st_mode) && is_use_due(&s, times))
-        (void)!utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+    note_use_at(AT_FDCWD, path);
+}
+
+void cji_disk_note_ready(const cji_disk_ready *ready, cji_hash128 key)
+{
+    char name[CJI_DISK_NAME];
+    uint32_t owner;
+    if (!cji_disk_ready_of(ready, &owner)) return;
+    cji_disk_name(name, key);
+    note_use_at(ready->fd, name);
 }
 
 /* The file `path`, from the folder `at` on. */
@@ -171,17 +158,20 @@ static CJI_FIRST cji_disk_result read_from(int at, const char *path, const entry
     int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT) return CJI_DISK_MISS;
     cji_disk_result result = fd < 0 && errno == ELOOP ? CJI_DISK_BAD : CJI_DISK_FAILED;
+    struct stat s = { .st_size = 0 };
     if (fd >= 0) {
-        struct stat s;
         if (fstat(fd, &s) == 0) {
             result = read_entry(fd, &s, r, found);
+            struct timespec times[2];
             if (result == CJI_DISK_HIT && r->uses) cji_disk_note_use(fd, &s);
+            else if (result == CJI_DISK_HIT) found->use_due = is_use_due(&s, times);
         }
         int error = errno;
         close(fd);
         errno = error;
     }
-    if (result == CJI_DISK_BAD && r->removes) unlinkat(at, path, 0);
+    if (result == CJI_DISK_BAD && r->removes && unlinkat(at, path, 0) == 0)
+        cji_disk_uncount(at, path, (uint64_t)s.st_size);
     return result;
 }
 
@@ -209,21 +199,35 @@ static bool write_all(int fd, const unsigned char *p, size_t n)
     return true;
 }
 
-/* A file beyond the limit of the process would be a signal that ends it. */
-static bool within_limit(size_t bytes)
+static bool write_synced(int fd, const unsigned char *p, size_t n, bool sync)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) return true;
-    errno = EFBIG;
-    return false;
+    cji_file_signals held;
+    cji_file_signals_hold(&held);
+    const bool good = write_all(fd, p, n) && (!sync || fsync(fd) == 0);
+    cji_file_signals_release(&held);
+    return good;
+}
+
+/* Gives the file its name.  *is_new, unless NULL: no file had it, which one writer alone finds of those that write the
+ * same at a time; where the file system has no hard links, nearly so. */
+static bool name_file(const char *fresh, const char *path, bool *is_new)
+{
+    struct stat s;
+    if (is_new && link(fresh, path) == 0) {
+        *is_new = true;
+        unlink(fresh);
+        return true;
+    }
+    if (is_new) *is_new = errno != EEXIST && lstat(path, &s) != 0;
+    return rename(fresh, path) == 0;
 }
 
 /* Into a new file that is renamed: a reader finds all of it, or nothing. */
-bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n, bool sync)
+bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n, bool sync,
+                         bool *is_new)
 {
     char fresh_name[CJI_DISK_NAME], fresh[CJI_DISK_PATH], path[CJI_DISK_PATH];
     int fd = -1;
-    if (!within_limit(n)) return false;
     for (int tries = 0; fd < 0 && tries < 4; tries++) {
         unfinished_name(fresh_name);
         path_in(fresh, folder, fresh_name);
@@ -232,13 +236,13 @@ bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const 
     }
     if (fd < 0) return false;
     path_in(path, folder, name);
-    bool good = write_all(fd, p, n) && (!sync || fsync(fd) == 0);
+    bool good = write_synced(fd, p, n, sync);
     int error = errno;
     if (close(fd) && good) {
         good = false;
         error = errno;
     }
-    if (good && rename(fresh, path)) {
+    if (good && !name_file(fresh, path, is_new)) {
         good = false;
         error = errno;
     }
@@ -247,21 +251,30 @@ bool cji_disk_write_file(const cji_disk_folder *folder, const char *name, const 
     return good;
 }
 
-bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image)
+/* *added: bytes that the folder has more by that. */
+static bool write_entry(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image, uint64_t *added)
 {
     char name[CJI_DISK_NAME];
     size_t bytes = 0;
+    bool is_new = false;
     unsigned char *p = cji_disk_encode(key, image, &bytes);
     if (!p) {
         errno = ENOMEM;
         return false;
     }
     cji_disk_name(name, key);
-    bool good = cji_disk_write_file(folder, name, p, bytes, true);
+    bool good = cji_disk_write_file(folder, name, p, bytes, true, &is_new);
     int error = errno;
     cji_free(p, bytes);
+    *added = good && is_new ? bytes : 0;
     errno = error;
     return good;
+}
+
+bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image)
+{
+    uint64_t added;
+    return write_entry(folder, key, image, &added);
 }
 
 /* -- For the driver layer ------------------------------------------------------------------------------------------ */
@@ -294,9 +307,18 @@ cji_disk_result cji_disk_read_ahead(const cji_disk_ready *ready, cji_hash128 key
     return read_from(ready->fd, name, &r, found);
 }
 
+static const char *shown_path(char room[CJI_DISK_SHOWN], const cji_disk_folder *folder)
+{
+    return cji_shorten(room, CJI_DISK_SHOWN, folder->path, strlen(folder->path));
+}
+
 static void tell_failure(cji_disk_result result, const cji_disk_folder *folder)
 {
-    if (result == CJI_DISK_FAILED) cji_disk_tell("an entry in %s cannot be read: %s", folder->path, strerror(errno));
+    const int error = errno;
+    char room[CJI_DISK_SHOWN];
+    if (result == CJI_DISK_FAILED)
+        cji_disk_tell("an entry in %s cannot be read: %s; `cujit cache verify` names it", shown_path(room, folder),
+                      strerror(error));
 }
 
 /* By the folder's path, which another one may have by now. */
@@ -323,15 +345,38 @@ CJI_FIRST bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_fou
     return result == CJI_DISK_HIT;
 }
 
+/* Whether another process has stored the entry meanwhile. */
+static bool is_stored(const cji_disk_folder *folder, cji_hash128 key)
+{
+    cji_disk_found found;
+    if (cji_disk_read(folder, key, false, &found) != CJI_DISK_HIT) return false;
+    cji_disk_found_free(&found);
+    return true;
+}
+
+static void tell_unwritten(const cji_disk_folder *folder, int error)
+{
+    char room[CJI_DISK_SHOWN];
+    cji_disk_tell("%s cannot be written: %s%s", shown_path(room, folder), strerror(error), cji_disk_fix(error));
+}
+
+static void store_entry(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image)
+{
+    const uint64_t bytes = sizeof(cji_disk_head) + image->code_bytes + image->log_bytes;
+    uint64_t added;
+    char room[CJI_DISK_SHOWN];
+    const char *why = cji_disk_rejects(folder, bytes, CJI_DISK_LIMIT, (int64_t)time(NULL));
+    if (why) cji_disk_tell("%s%s", shown_path(room, folder), why);
+    else if (!write_entry(folder, key, image, &added))
+        tell_unwritten(folder, errno);
+    else if (added) cji_disk_count(folder, added);
+}
+
 void cji_disk_put(cji_hash128 key, const cji_disk_image *image)
 {
     cji_disk_folder folder;
     if (!cji_disk_open(&folder, true)) return;
-    int before = hold_cancel();
-    uint64_t bytes = sizeof(cji_disk_head) + image->code_bytes + image->log_bytes;
-    bool good = !cji_disk_admit(&folder, bytes, CJI_DISK_LIMIT, (int64_t)time(NULL)) ||
-                cji_disk_write(&folder, key, image);
-    int error = errno;
+    const int before = hold_cancel();
+    if (!is_stored(&folder, key)) store_entry(&folder, key, image);
     allow_cancel(before);
-    if (!good) cji_disk_tell("%s cannot be written: %s", folder.path, strerror(error));
 }

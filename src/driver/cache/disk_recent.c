@@ -1,6 +1,10 @@
 /* What one program used lately: a list of keys in a file of the folder, so that its entries are read when the next
- * process of the program opens a device.  The file's name is a hash of the program's path.  It is written under another
- * name and renamed, but not synchronised: what a crash of the machine leaves of it has a wrong checksum.
+ * process of the program opens a device.  The file's name is a hash of the program's path, and of the builds that the
+ * keys are made for: another driver or another cujit has a list of its own.  It is written under another name and
+ * renamed, but not synchronised: what a crash of the machine leaves of it has a wrong checksum.
+ *
+ * A run is a device that was opened, used a kernel, and was closed.  A key that some runs in a row do not use leaves
+ * the list.  Runs at a time count as one, since each adds to the number of such runs that it has read when it began.
  *
  * All of it is only quicker: no failure of it is a reason for a failure or for a line of the log. */
 #include <errno.h>
@@ -9,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -47,14 +52,36 @@ static bool begins_with(const cji_disk_keys *list, const cji_disk_keys *used)
     return true;
 }
 
-/* What was used, then what else is listed and there. */
+/* Whether that is the list already. */
+static bool same_list(const cji_disk_keys *list, const cji_disk_keys *all, const cji_disk_keys *used)
+{
+    bool same = list->n == all->n && begins_with(list, used);
+    for (size_t i = 0; i < list->n && same; i++) {
+        const size_t k = key_place(all, list->key[i]);
+        same = k < all->n && all->unused[k] == list->unused[i];
+    }
+    return same;
+}
+
+/* Runs that did not use the i-th key of the list, this one included; another process may have used it meanwhile. */
+static unsigned unused_runs(const cji_disk_recent *recent, const cji_disk_keys *list, size_t i)
+{
+    const size_t k = key_place(&recent->listed, list->key[i]);
+    if (k == recent->listed.n || list->unused[i] < recent->listed.unused[k]) return list->unused[i];
+    return list->unused[i] > recent->listed.unused[k] ? list->unused[i] : list->unused[i] + 1u;
+}
+
+/* What was used, then what else is listed and there, and was used not long ago. */
 static cji_disk_keys merged(const cji_disk_recent *recent, const cji_disk_keys *list)
 {
     cji_disk_keys all = recent->used;
     for (size_t i = 0; i < list->n && all.n < CJI_DISK_RECENT_KEYS; i++) {
         const size_t k = key_place(&recent->listed, list->key[i]);
         const bool gone = k < recent->listed.n && recent->gone >> k & 1;
-        if (!gone && !has_key(&all, list->key[i])) all.key[all.n++] = list->key[i];
+        const unsigned unused = unused_runs(recent, list, i);
+        if (gone || unused >= CJI_DISK_RECENT_RUNS || has_key(&all, list->key[i])) continue;
+        all.unused[all.n] = (uint8_t)unused;
+        all.key[all.n++] = list->key[i];
     }
     return all;
 }
@@ -65,12 +92,12 @@ typedef struct recent_file {
     char magic[8];
     uint32_t format, count;  /* CJI_DISK_FORMAT, since keys change with it; how many keys follow */
     cji_hash128 checksum;    /* of the head with zeros here, and of the keys */
+    uint8_t unused[CJI_DISK_RECENT_KEYS]; /* of each key, how many runs did not use it; zeros behind these */
     cji_hash128 key[CJI_DISK_RECENT_KEYS];
 } recent_file;
-enum { RECENT_HEAD = offsetof(recent_file, key), RECENT_DIGITS = 16 };
-_Static_assert(RECENT_HEAD == 32, "lists have no bytes that nothing checks");
+enum { RECENT_HEAD = offsetof(recent_file, key) };
+_Static_assert(RECENT_HEAD == 64, "lists have no bytes that nothing checks");
 static const char recent_magic[8] = { 'c', 'u', 'j', 'l', 's', 't', '\n', 26 };
-static const char recent_suffix[] = ".recent";
 
 static size_t recent_bytes(size_t count) { return RECENT_HEAD + count * sizeof(cji_hash128); }
 
@@ -81,25 +108,23 @@ static cji_hash128 recent_checksum(const recent_file *file)
     return cji_hash_bytes(&blank, recent_bytes(blank.count));
 }
 
-void cji_disk_recent_name(char name[CJI_DISK_NAME], const char *program)
+void cji_disk_recent_name(char name[CJI_DISK_NAME], const char *program, cji_hash128 build)
 {
-    const cji_hash128 hash = cji_hash_bytes(program, strlen(program));
-    snprintf(name, CJI_DISK_NAME, "%016llx%s", (unsigned long long)hash.word[0], recent_suffix);
-}
-
-bool cji_disk_is_recent(const char *name)
-{
-    return strspn(name, "0123456789abcdef") == RECENT_DIGITS && !strcmp(name + RECENT_DIGITS, recent_suffix);
+    cji_hasher h;
+    cji_hasher_begin(&h);
+    cji_hasher_put(&h, &build, sizeof build);
+    cji_hasher_put(&h, program, strlen(program));
+    cji_disk_recent_file(name, cji_hasher_end(&h));
 }
 
 /* Of this process's program.  False: its path is not known. */
-static bool own_list_name(char name[CJI_DISK_NAME])
+static bool own_list_name(char name[CJI_DISK_NAME], cji_hash128 build)
 {
     char path[4096];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
     if (n <= 0 || (size_t)n >= sizeof path) return false;
     path[n] = 0;
-    cji_disk_recent_name(name, path);
+    cji_disk_recent_name(name, path, build);
     return true;
 }
 
@@ -119,6 +144,7 @@ static cji_disk_result read_list(int fd, const struct stat *s, uint32_t owner, c
         return CJI_DISK_BAD;
     keys->n = file.count;
     memcpy(keys->key, file.key, keys->n * sizeof *keys->key);
+    memcpy(keys->unused, file.unused, sizeof keys->unused);
     return CJI_DISK_HIT;
 }
 
@@ -138,25 +164,31 @@ static void read_list_from(int at, const char *path, uint32_t owner, cji_disk_ke
     if (result == CJI_DISK_BAD) unlinkat(at, path, 0);
 }
 
+/* A list takes room, as an entry does. */
 static void write_list(const cji_disk_folder *folder, const char *name, const cji_disk_keys *keys)
 {
+    const size_t bytes = recent_bytes(keys->n);
+    bool is_new;
     recent_file file = { .format = CJI_DISK_FORMAT, .count = (uint32_t)keys->n };
     memcpy(file.magic, recent_magic, sizeof recent_magic);
     memcpy(file.key, keys->key, keys->n * sizeof *keys->key);
+    memcpy(file.unused, keys->unused, keys->n * sizeof *keys->unused);
     file.checksum = recent_checksum(&file);
-    cji_disk_write_file(folder, name, (const unsigned char *)&file, recent_bytes(keys->n), false);
+    if (cji_disk_rejects(folder, bytes, CJI_DISK_LIMIT, (int64_t)time(NULL))) return;
+    if (cji_disk_write_file(folder, name, (const unsigned char *)&file, bytes, false, &is_new) && is_new)
+        cji_disk_count(folder, bytes);
 }
 
 /* -- Of a device --------------------------------------------------------------------------------------------------- */
 
-cji_disk_recent *cji_disk_recent_begin(const char *program, const cji_disk_ready *ready)
+cji_disk_recent *cji_disk_recent_begin(const char *program, cji_hash128 build, const cji_disk_ready *ready)
 {
     uint32_t owner;
     cji_disk_recent *recent = cji_zalloc(sizeof *recent);
     if (!recent) return NULL;
     if (program) {
-        cji_disk_recent_name(recent->name, program);
-    } else if (!own_list_name(recent->name)) {
+        cji_disk_recent_name(recent->name, program, build);
+    } else if (!own_list_name(recent->name, build)) {
         cji_free(recent, sizeof *recent);
         return NULL;
     }
@@ -172,8 +204,8 @@ static void update_list(const cji_disk_recent *recent, const cji_disk_folder *fo
     cji_disk_keys now;
     snprintf(path, sizeof path, "%s/%s", folder->path, recent->name);
     read_list_from(AT_FDCWD, path, geteuid(), &now);
-    if (begins_with(&now, &recent->used)) return;
     const cji_disk_keys all = merged(recent, &now);
+    if (same_list(&now, &all, &recent->used)) return;
     write_list(folder, recent->name, &all);
 }
 
@@ -185,7 +217,8 @@ void cji_disk_recent_end(cji_disk_recent *recent)
     if (recent->used.n && recent->fork_gen == cji_fork_gen() && cji_disk_on() && cji_disk_folder_find(&folder, NULL) &&
         cji_disk_folder_check(&folder, false, NULL)) {
         for (size_t i = 0; i < recent->used.n; i++) cji_disk_note_key(&folder, recent->used.key[i]);
-        if (!begins_with(&recent->listed, &recent->used)) update_list(recent, &folder);
+        const cji_disk_keys all = merged(recent, &recent->listed);
+        if (!same_list(&recent->listed, &all, &recent->used)) update_list(recent, &folder);
     }
     cji_free(recent, sizeof *recent);
 }

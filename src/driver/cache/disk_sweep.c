@@ -1,57 +1,63 @@
-/* The bound of the cache, by two files without contents that matter.  "total" is as long as the entries are, in blocks
- * of 4 KiB: a sweep sets its size, and a writer appends a byte for each block of its entry, so the size is right over
- * all processes without a lock.  "swept" has the time of the latest sweep as its time of modification, and is locked
- * by who sweeps.
- *
- * Who finds that the latest sweep is an hour ago sweeps.  When the folder is full before that, nothing more is stored
- * until then. */
+/* The bound of the cache: what the folder has, and what of it is removed.  Only files whose names are those that the
+ * cache makes are looked at: 32 hexadecimal digits and .kernel, 16 and .recent or .new. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "driver/cache/disk_cache.h"
 
-enum { DISK_BLOCK = 4096, DISK_KEPT = 80 /* per cent, behind a sweep */ };
-static const char unfinished_suffix[] = ".new";
+enum { DISK_KEPT = 80 /* per cent, behind a sweep */, DAY_SECONDS = 86400 };
 
-static uint64_t blocks_of(uint64_t bytes) { return (bytes + DISK_BLOCK - 1) / DISK_BLOCK; }
-
-/* An hour ago or more; or far in the future, by a clock that was set back. */
-static bool hour_ago(int64_t then, int64_t now) { return now - then >= CJI_DISK_HOUR || now - then < -CJI_DISK_HOUR; }
+bool cji_disk_hour_ago(int64_t then, int64_t now)
+{
+    return now - then >= CJI_DISK_HOUR || now - then < -CJI_DISK_HOUR;
+}
 
 /* -- What is there ------------------------------------------------------------------------------------------------- */
 
-static bool is_unfinished(const char *name)
+/* No load reads an entry of such a size. */
+static bool has_wrong_size(const cji_disk_item *item)
 {
-    size_t n = strlen(name), k = sizeof unfinished_suffix - 1;
-    return n > k && strcmp(name + n - k, unfinished_suffix) == 0;
+    return item->bytes <= sizeof(cji_disk_head) || item->bytes > CJI_DISK_LIMIT;
 }
 
-/* The latest use first; entries of the future last. */
+static uint64_t room_of(const cji_disk_item *item) { return cji_disk_blocks(item->bytes) * CJI_DISK_BLOCK; }
+
+/* The latest use first; those of the future behind them. */
 static int by_use(const void *a, const void *b)
 {
     const cji_disk_item *x = a, *y = b;
     return x->used > y->used ? -1 : x->used < y->used;
 }
 
+/* The same, and entries of a wrong size last. */
+static int by_size_and_use(const void *a, const void *b)
+{
+    const int x = has_wrong_size(a), y = has_wrong_size(b);
+    return x != y ? x - y : by_use(a, b);
+}
+
 typedef struct listing {
     cji_disk_list *list;
     int64_t now;
-    bool remove;   /* files that killed writers left behind, and lists that are old */
-    int64_t lists_since; /* lists of programs that were used then or later stay */
+    bool remove;   /* files that killed writers left behind */
 } listing;
 
-/* A file of a writer that is not at work any more, or a list that no program uses. */
-static bool outlived(const listing *l, const struct stat *s, bool recent)
+/* False without memory. */
+static bool add_item(cji_disk_items *items, cji_hash128 key, const struct stat *s, int64_t now)
 {
-    if (!recent) return hour_ago(s->st_mtime, l->now);
-    return s->st_mtime < l->lists_since || s->st_mtime - l->now > CJI_DISK_HOUR;
+    if (!cji_grow(&items->item, &items->cap, items->n + 1, sizeof *items->item)) return false;
+    const int64_t used = (int64_t)s->st_mtime;
+    cji_disk_item *item = &items->item[items->n++];
+    *item = (cji_disk_item){ .key = key, .bytes = (uint64_t)s->st_size, .used = used };
+    if (used - now > CJI_DISK_HOUR) item->used = 0;
+    items->bytes += room_of(item);
+    return true;
 }
 
 /* False without memory. */
@@ -59,117 +65,133 @@ static bool list_file(listing *l, int folder, const char *name)
 {
     struct stat s;
     cji_hash128 key;
-    const bool entry = cji_disk_key_of(name, &key), recent = !entry && cji_disk_is_recent(name);
-    if (!entry && !recent && !is_unfinished(name)) return true;
+    const bool entry = cji_disk_key_of(name, &key), recent = !entry && cji_disk_is_recent(name, &key);
+    if (!entry && !recent && !cji_disk_is_unfinished(name)) return true;
     if (fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s.st_mode)) return true; /* gone meanwhile */
-    if (!entry) {
-        if (l->remove && outlived(l, &s, recent)) unlinkat(folder, name, 0);
-        else l->list->unfinished += !recent;
-        return true;
-    }
-    if (!cji_grow(&l->list->item, &l->list->cap, l->list->n + 1, sizeof *l->list->item)) return false;
-    int64_t used = (int64_t)s.st_mtime;
-    if (used - l->now > CJI_DISK_HOUR) used = 0;
-    l->list->item[l->list->n++] = (cji_disk_item){ .key = key, .bytes = (uint64_t)s.st_size, .used = used };
-    l->list->bytes += blocks_of((uint64_t)s.st_size) * DISK_BLOCK;
+    if (entry || recent) return add_item(entry ? &l->list->entries : &l->list->recent, key, &s, l->now);
+    if (l->remove && cji_disk_hour_ago(s.st_mtime, l->now)) unlinkat(folder, name, 0);
+    else l->list->unfinished++;
     return true;
 }
 
-/* `bound`: removes what is neither an entry nor used; NULL: it stays. */
-static bool list_folder(const cji_disk_folder *folder, int64_t now, const cji_disk_bound *bound, cji_disk_list *list)
+/* `remove`: what killed writers left behind. */
+static bool list_folder(const cji_disk_folder *folder, int64_t now, bool remove, cji_disk_list *list)
 {
-    listing l = { .list = list, .now = now, .remove = bound, .lists_since = now - CJI_DISK_RECENT_DAYS * 86400 };
-    if (bound && bound->since > l.lists_since) l.lists_since = bound->since;
-    *list = (cji_disk_list){ .n = 0 };
+    listing l = { .list = list, .now = now, .remove = remove };
+    *list = (cji_disk_list){ .unfinished = 0 };
     DIR *dir = opendir(folder->path);
     if (!dir) return false;
     bool good = true;
     for (struct dirent *e; good && (e = readdir(dir)) != NULL;) good = list_file(&l, dirfd(dir), e->d_name);
     closedir(dir);
-    if (good && list->n) qsort(list->item, list->n, sizeof *list->item, by_use);
+    if (good && list->entries.n)
+        qsort(list->entries.item, list->entries.n, sizeof *list->entries.item, by_size_and_use);
+    if (good && list->recent.n) qsort(list->recent.item, list->recent.n, sizeof *list->recent.item, by_use);
     if (!good) cji_disk_list_free(list);
     return good;
 }
 
 bool cji_disk_list_read(const cji_disk_folder *folder, int64_t now, cji_disk_list *list)
 {
-    return list_folder(folder, now, NULL, list);
+    return list_folder(folder, now, false, list);
 }
 
 void cji_disk_list_free(cji_disk_list *list)
 {
-    cji_free(list->item, list->cap * sizeof *list->item);
-    *list = (cji_disk_list){ .n = 0 };
+    cji_free(list->entries.item, list->entries.cap * sizeof *list->entries.item);
+    cji_free(list->recent.item, list->recent.cap * sizeof *list->recent.item);
+    *list = (cji_disk_list){ .unfinished = 0 };
 }
 
 /* -- Removing ------------------------------------------------------------------------------------------------------ */
 
-bool cji_disk_remove(const cji_disk_folder *folder, cji_hash128 key)
+static void path_of_item(char path[CJI_DISK_PATH + CJI_DISK_NAME], const cji_disk_folder *folder,
+                         const cji_disk_item *item, bool recent)
 {
-    char path[CJI_DISK_PATH + CJI_DISK_NAME], name[CJI_DISK_NAME];
-    cji_disk_name(name, key);
-    snprintf(path, sizeof path, "%s/%s", folder->path, name);
-    return unlink(path) == 0;
+    char name[CJI_DISK_NAME];
+    if (recent) cji_disk_recent_file(name, item->key);
+    else cji_disk_name(name, item->key);
+    snprintf(path, CJI_DISK_PATH + CJI_DISK_NAME, "%s/%s", folder->path, name);
 }
 
-/* One of the two files; -1: it cannot be opened.  *made: it was not there. */
-static int open_count(const cji_disk_folder *folder, const char *name, bool *made)
+/* Removes a file and counts that; one that is gone meanwhile is as good as removed.  False: it stays. */
+static bool remove_item(const cji_disk_folder *folder, const cji_disk_item *item, bool recent,
+                        cji_disk_removed *removed)
 {
     char path[CJI_DISK_PATH + CJI_DISK_NAME];
-    const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    snprintf(path, sizeof path, "%s/%s", folder->path, name);
-    *made = false;
-    int fd = open(path, flags);
-    if (fd >= 0 || errno != ENOENT) return fd;
-    fd = open(path, flags | O_CREAT | O_EXCL, 0600);
-    *made = fd >= 0;
-    return fd >= 0 || errno != EEXIST ? fd : open(path, flags);
-}
-
-/* Removes one entry of a list, and counts it; one that is gone meanwhile is as good as removed. */
-static void remove_item(const cji_disk_folder *folder, const cji_disk_item *item, cji_disk_removed *removed)
-{
-    if (cji_disk_remove(folder, item->key)) {
-        removed->entries++;
-        removed->bytes += blocks_of(item->bytes) * DISK_BLOCK;
+    path_of_item(path, folder, item, recent);
+    if (unlink(path) == 0) {
+        *(recent ? &removed->lists : &removed->entries) += 1;
+        removed->bytes += room_of(item);
     } else if (errno != ENOENT) {
         removed->failed++;
         removed->error = errno;
+        return false;
     }
+    return true;
 }
 
 void cji_disk_drop(const cji_disk_folder *folder, cji_disk_list *list, size_t i, cji_disk_removed *removed)
 {
-    remove_item(folder, &list->item[i], removed);
-    if (removed->failed) return;
-    list->bytes -= blocks_of(list->item[i].bytes) * DISK_BLOCK;
-    list->n--;
-    memmove(&list->item[i], &list->item[i + 1], (list->n - i) * sizeof *list->item);
+    char path[CJI_DISK_PATH + CJI_DISK_NAME];
+    cji_disk_items *entries = &list->entries;
+    const cji_disk_item item = entries->item[i];
+    const uint64_t before = removed->entries;
+    if (!remove_item(folder, &item, false, removed)) return;
+    path_of_item(path, folder, &item, false);
+    if (removed->entries > before) cji_disk_uncount(AT_FDCWD, path, item.bytes);
+    entries->bytes -= room_of(&item);
+    entries->n--;
+    memmove(&entries->item[i], &entries->item[i + 1], (entries->n - i) * sizeof *entries->item);
 }
 
-/* What is left is counted by "total". */
-static void set_total(const cji_disk_folder *folder, uint64_t bytes)
+/* What a sweep has before it. */
+typedef struct sweep {
+    const cji_disk_folder *folder;
+    cji_disk_list list;
+    uint64_t bytes;      /* of all files that are left */
+    cji_disk_removed *removed;
+} sweep;
+
+static const cji_disk_item *last_of(const cji_disk_items *items)
 {
-    bool made;
-    int total = open_count(folder, "total", &made);
-    if (total < 0) return;
-    (void)!ftruncate(total, (off_t)(bytes / DISK_BLOCK));
-    close(total);
+    return items->n ? &items->item[items->n - 1] : NULL;
+}
+
+/* Removes the last item of the entries or of the lists of programs. */
+static void remove_last(sweep *s, bool recent)
+{
+    cji_disk_items *items = recent ? &s->list.recent : &s->list.entries;
+    const cji_disk_item *item = &items->item[--items->n];
+    if (remove_item(s->folder, item, recent, s->removed)) s->bytes -= room_of(item);
+}
+
+/* What was not used for the longest time, until the rest fits. */
+static void remove_until(sweep *s, uint64_t most)
+{
+    while (s->bytes > most) {
+        const cji_disk_item *entry = last_of(&s->list.entries), *recent = last_of(&s->list.recent);
+        if (!entry && !recent) return;
+        remove_last(s, !entry || (recent && recent->used <= entry->used));
+    }
 }
 
 bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, int64_t now, cji_disk_removed *removed)
 {
-    cji_disk_list list;
+    sweep s = { .folder = folder, .removed = removed };
+    const int64_t month = now - CJI_DISK_RECENT_DAYS * DAY_SECONDS;
+    const int64_t lists_since = bound->since > month ? bound->since : month;
     *removed = (cji_disk_removed){ .entries = 0 };
-    if (!list_folder(folder, now, bound, &list)) return false;
-    const uint64_t most = list.bytes > bound->limit ? bound->kept : bound->limit;
-    uint64_t bytes = list.bytes;
-    for (size_t i = list.n; i-- > 0 && (bytes > most || list.item[i].used < bound->since);) {
-        remove_item(folder, &list.item[i], removed);
-        bytes -= blocks_of(list.item[i].bytes) * DISK_BLOCK;
-    }
-    cji_disk_list_free(&list);
-    set_total(folder, bytes);
+    if (!list_folder(folder, now, true, &s.list)) return false;
+    const cji_disk_items *entries = &s.list.entries, *recent = &s.list.recent;
+    s.bytes = entries->bytes + recent->bytes;
+    while (entries->n && has_wrong_size(last_of(entries))) remove_last(&s, false);
+    while (recent->n && (recent->n > CJI_DISK_RECENT_LISTS || last_of(recent)->used < lists_since))
+        remove_last(&s, true);
+    while (entries->n && last_of(entries)->used < bound->since) remove_last(&s, false);
+    remove_until(&s, s.bytes > bound->limit ? bound->kept : bound->limit);
+    cji_disk_list_free(&s.list);
+    cji_disk_count_set(folder, s.bytes);
     return true;
 }
 
@@ -185,54 +207,4 @@ bool cji_disk_trim(const cji_disk_folder *folder, uint64_t limit, int64_t now, s
     bool good = cji_disk_prune(folder, &bound, now, &done);
     *removed = (size_t)done.entries;
     return good;
-}
-
-static void set_swept(int fd, int64_t now)
-{
-    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = (time_t)now } };
-    (void)!futimens(fd, times);
-}
-
-/* One process at a time: the others go on meanwhile.  Where files cannot be locked, the time, which is set first, keeps
- * most of them away. */
-static void sweep_locked(const cji_disk_folder *folder, int swept, uint64_t limit, int64_t now)
-{
-    struct stat s;
-    size_t removed;
-    if (flock(swept, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) return;
-    if (fstat(swept, &s) || !hour_ago((int64_t)s.st_mtime, now)) return;
-    set_swept(swept, now);
-    cji_disk_trim(folder, limit, now, &removed);
-}
-
-static void sweep_if_due(const cji_disk_folder *folder, uint64_t limit, int64_t now)
-{
-    struct stat s;
-    bool made;
-    int swept = open_count(folder, "swept", &made);
-    if (swept < 0) return;
-    if (made) set_swept(swept, now); /* the folder is new */
-    else if (fstat(swept, &s) == 0 && hour_ago((int64_t)s.st_mtime, now)) sweep_locked(folder, swept, limit, now);
-    close(swept); /* and with it the lock */
-}
-
-bool cji_disk_admit(const cji_disk_folder *folder, uint64_t bytes, uint64_t limit, int64_t now)
-{
-    static const char blocks[1024];
-    struct stat s;
-    bool made, room = true;
-    sweep_if_due(folder, limit, now);
-    int total = open_count(folder, "total", &made);
-    if (total < 0) return true; /* the entry cannot be written either, and says why */
-    if (fstat(total, &s) == 0 && S_ISREG(s.st_mode)) {
-        uint64_t more = blocks_of(bytes);
-        room = (uint64_t)s.st_size + more <= limit / DISK_BLOCK;
-        while (room && more) {
-            ssize_t n = write(total, blocks, more < sizeof blocks ? more : sizeof blocks);
-            if (n <= 0) break;
-            more -= (uint64_t)n;
-        }
-    }
-    close(total);
-    return room;
 }

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/file_signals.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "driver/interpose/record_file.h"
@@ -19,8 +20,7 @@ struct cji_rec_file {
     uint64_t records;
 };
 
-/* All parts, or what errno says. */
-static bool write_parts(int fd, struct iovec *part, int n)
+static bool write_each(int fd, struct iovec *part, int n)
 {
     while (n) {
         const ssize_t done = writev(fd, part, n);
@@ -35,6 +35,16 @@ static bool write_parts(int fd, struct iovec *part, int n)
         if (n) part->iov_base = (char *)part->iov_base + left, part->iov_len -= left;
     }
     return true;
+}
+
+/* All parts, or what errno says. */
+static bool write_parts(int fd, struct iovec *part, int n)
+{
+    cji_file_signals held;
+    cji_file_signals_hold(&held);
+    const bool good = write_each(fd, part, n);
+    cji_file_signals_release(&held);
+    return good;
 }
 
 /* Once, without the file's lock. */

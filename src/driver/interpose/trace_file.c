@@ -7,14 +7,13 @@
  * the lines where it is, between what others write there. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/file_signals.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "driver/interpose/driver_interpose.h"
@@ -151,28 +150,11 @@ uint64_t cji_trace_file_begun(const cji_trace_file *file) { return file->begun; 
 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
 
-/* As write(), but a pipe that nobody reads any more is an error and no signal, which would end the program. */
-static ssize_t write_stream(int fd, const char *p, size_t n)
-{
-    static const struct timespec now = { 0 };
-    sigset_t pipe_signal, before, pending;
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    const ssize_t done = write(fd, p, n);
-    const int error = errno;
-    if (done < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE)) sigtimedwait(&pipe_signal, NULL, &now);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return done;
-}
-
 /* At the end of what was written; a file that has no places, as a pipe, takes it as it comes. */
 static bool write_at(const cji_trace_file *file, const char *p, size_t n, off_t at)
 {
     while (n) {
-        ssize_t done = file->stream ? write_stream(file->fd, p, n) : pwrite(file->fd, p, n, at);
+        ssize_t done = file->stream ? write(file->fd, p, n) : pwrite(file->fd, p, n, at);
         if (done < 0 && errno == ESPIPE) done = write(file->fd, p, n);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
@@ -195,6 +177,7 @@ void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
 {
     CJI_NO_CANCEL;
     char room[4096];
+    cji_file_signals held;
     const int kept = errno;
     bool failed = false;
     int error = 0;
@@ -204,11 +187,13 @@ void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
                                  file->json ? json_end : "\n");
     if (!file->failed && written > 0 && (size_t)written < sizeof room) {
         const off_t tail = file->json ? (off_t)sizeof json_end - 1 : 0;
+        cji_file_signals_hold(&held);
         failed = !write_at(file, room, (size_t)written, file->end);
         error = errno;
         file->failed = failed;
         if (failed) take_back(file);
         else file->end += written - tail, file->empty = false;
+        cji_file_signals_release(&held);
     }
     cji_unlock(&file->lock, CJI_LOCK_TRACE);
     if (failed) cji_log(CJ_LOG_WARNING, "the trace %s ends here: %s", file->path, strerror(error));
