@@ -22,7 +22,8 @@ kernels-doc:
 	done
 
 check_LIBRARIES += %D%/libkernelsbench.a
-tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.h
+tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.h \
+  %D%/gemm_products.c %D%/gemm_products.h
 kernels_ldadd = %D%/libkernelsbench.a tests/libtest.a $(libcujit_kernels) -lm
 tests_kernels_reduces_LDADD = $(kernels_ldadd)
 tests_kernels_scans_LDADD = $(kernels_ldadd)
