@@ -1,6 +1,7 @@
 # libcujit-kernels: against plain C beside each test.  The tests use what a user has: the two shared libraries.
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
 device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
+device_tests += %D%/gemm_mma_tiles %D%/gemm_long_sums %D%/gemm_numbers %D%/gemm_nonfinite
 device_tests += %D%/printed_kernels %D%/long_scans %D%/moved_products %D%/long_attention
 text_tests += %D%/gemm_lists %D%/gemm_texts %D%/row_texts %D%/repeated_launches
 sim_tests += %D%/fault_kernels %D%/kernels_assembled
@@ -43,6 +44,11 @@ tests_kernels_gemm_lists_LDADD = $(tests_kernels_gemm_texts_LDADD)
 tests_kernels_row_texts_LDADD = $(tests_kernels_gemm_texts_LDADD)
 tests_kernels_gemm_tiles_LDADD = %D%/libkernelsbench.a tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
 tests_kernels_gemm_tiles_LINK = $(LINK) -Wl,--wrap=cjk_gemm_choose
+tests_kernels_gemm_mma_tiles_LDADD = $(tests_kernels_gemm_tiles_LDADD)
+tests_kernels_gemm_mma_tiles_LINK = $(tests_kernels_gemm_tiles_LINK)
+tests_kernels_gemm_long_sums_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_numbers_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_nonfinite_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_paths_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_wgmma_tiles_LDADD = $(kernels_ldadd)
 tests_kernels_gemvs_LDADD = $(kernels_ldadd)
