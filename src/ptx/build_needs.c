@@ -319,7 +319,7 @@ const char *cj_ptx_target(cj_ptx *m)
                : "";
 }
 
-static char last_of(const char *name) { return name[strlen(name) - 1]; }
+static char last_letter(const char *name) { return name[strlen(name) - 1]; }
 
 int cj_ptx_allows(cj_ptx *m, const char *target)
 {
@@ -327,7 +327,7 @@ int cj_ptx_allows(cj_ptx *m, const char *target)
     const int t = target ? cji_target_find(target, strlen(target)) : -1;
     if (t < 0) return 0;
     if (m->fixed_target < 0 || m->fixed_target == t) return 1;
-    const char kind = last_of(target), own = last_of(cji_target_name((uint32_t)m->fixed_target));
+    const char kind = last_letter(target), own = last_letter(cji_target_name((uint32_t)m->fixed_target));
     if (kind == 'a' || (kind == 'f' && own != 'a' && own != 'f')) return 0;
     return cji_target_runs_on((uint32_t)t, (uint32_t)m->fixed_target);
 }

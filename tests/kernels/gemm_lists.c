@@ -1,5 +1,6 @@
 /* An object of cj_gemm with given sizes has the kernels that a launch of these sizes can take, and no other one: each
- * layout, alignment and number of batches finds a kernel, and tiles that sizes rule out are not compiled. */
+ * layout, alignment and number of batches finds a kernel, and tiles that sizes rule out are not compiled.  Path mma
+ * takes large tiles where they fill the device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,40 @@ static size_t without_kernel(const cjk_gemm *g, const struct sizes *c)
     return lost;
 }
 
+/* The tiles of path mma: large ones if there are as many as multiprocessors, which batches count for. */
+static const struct { uint64_t m, n, batches; uint32_t side; } chosen[] = {
+    { 65, 65, MULTIPROCESSORS, 128 },     { 65, 65, MULTIPROCESSORS - 1, 64 }, { 64, 200, 1000, 64 },
+    { 200, 64, 1000, 64 },                { 129, 128, MULTIPROCESSORS / 2, 128 },
+    { 128, 128, MULTIPROCESSORS / 2, 64 }, { 12 * 128, 11 * 128, 1, 128 },     { 11 * 128, 11 * 128, 1, 64 },
+};
+
+/* Whether a launch, by every order of A and B, aligned or not, has tiles of that many columns. */
+static bool has_side(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches, uint32_t side)
+{
+    const uint64_t k = 96;
+    for (int i = 0; i < 8; i++) {
+        const int64_t a_ld = i & 1 ? (int64_t)m + 7 : (int64_t)k, b_ld = i & 2 ? (int64_t)n + 7 : (int64_t)k;
+        const cj_dptr at = { i & 4 ? 4098 : 4096 };
+        const cjk_gemm_operand x[3] = {
+            { at, m, k, i & 1 ? 1 : a_ld, i & 1 ? a_ld : 1, 1 << 24 },
+            { at, n, k, i & 2 ? 1 : b_ld, i & 2 ? b_ld : 1, 1 << 24 },
+            { at, m, n, (int64_t)n, 1, (int64_t)(m * n) },
+        };
+        const char *why = "";
+        const uint32_t v = cjk_gemm_choose(g, x, batches, &why).variant;
+        if (v >= g->variants || g->v[v].path != CJ_GEMM_MMA || g->v[v].columns != side) return false;
+    }
+    return true;
+}
+
+static void choices(const cjk_gemm *g)
+{
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        tap_ok(has_side(g, chosen[i].m, chosen[i].n, chosen[i].batches, chosen[i].side),
+               "%llu products of %llu x %llu have tiles of %u", (unsigned long long)chosen[i].batches,
+               (unsigned long long)chosen[i].m, (unsigned long long)chosen[i].n, chosen[i].side);
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -71,6 +106,7 @@ int main(void)
             tap_is_uint(with_columns(g, 128), large, "%s: kernels with tiles of 128%s", c->name, beside);
             tap_is_uint(without_kernel(g, c), 0, "%s: each layout and number of batches has its kernel%s", c->name,
                         beside);
+            if (path == CJ_GEMM_MMA && !c->m && !c->n) choices(g);
             free(g);
         }
     return tap_done();

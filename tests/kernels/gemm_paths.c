@@ -1,199 +1,17 @@
-/* The paths of cj_gemm against plain C: every path, type and layout over sizes at each edge of the tiles.  Sums of
- * small whole numbers are exact, so results are compared bit for bit; random numbers are compared with f64.  Outputs
- * lie between guards and are NaN before.  With CUJIT_TEST_ALL=1 every type meets every layout and size. */
-#include "tests/kernels/kernels_bench.h"
+/* The paths of cj_gemm against plain C: every path, type and class of code over sizes at each edge of the tiles, and
+ * large primes.  Sums of small whole numbers are exact, so results are compared bit for bit; random numbers are
+ * compared with f64.  With CUJIT_TEST_ALL=1 every type meets every layout and size. */
+#include "tests/kernels/gemm_products.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 320, BATCHES = 3, MOST = SIDE * (2 * SIDE + 32),
-       FILLED = 96 * 1024 /* what the smaller sizes read */ };
+enum { BATCHES = 3, FILLED = 96 * 1024 /* what the smaller sizes read */ };
 
-/* -- Elements ------------------------------------------------------------------------------------------------------ */
+static bool all, cpu;
 
-typedef struct kind { const char *name; cj_type a, b, out; int32_t elements, promote; } kind;
-static const kind kinds[] = {
-    { "f16", CJ_F16, CJ_F16, CJ_F16, 0, 0 },
-    { "bf16 to f32", CJ_BF16, CJ_BF16, CJ_F32, 0, 0 },
-    { "tf32", CJ_F32, CJ_F32, CJ_F32, CJ_GEMM_ELEMENTS_TF32, 0 },
-    { "s8", CJ_S8, CJ_S8, CJ_S32, 0, 0 },
-    { "e4m3", CJ_U8, CJ_U8, CJ_F32, CJ_GEMM_ELEMENTS_E4M3, 0 },
-    { "e4m3 promoted, to bf16", CJ_U8, CJ_U8, CJ_BF16, CJ_GEMM_ELEMENTS_E4M3, 1 },
-    { "f16 to f32", CJ_F16, CJ_F16, CJ_F32, 0, 0 },
-    { "bf16", CJ_BF16, CJ_BF16, CJ_BF16, 0, 0 },
-    { "u8 by s8", CJ_U8, CJ_S8, CJ_S32, 0, 0 },
-    { "u8", CJ_U8, CJ_U8, CJ_U32, 0, 0 },
-    { "s8 to f16", CJ_S8, CJ_S8, CJ_F16, 0, 0 },
-};
-enum { KINDS = sizeof kinds / sizeof *kinds, KIND_F16 = 0, KIND_BF16 = 1, KIND_TF32 = 2 };
-
-static double e4m3_value(unsigned byte)
-{
-    int e = byte >> 3 & 15, m = byte & 7;
-    double x = e ? ldexp(8 + m, e - 10) : ldexp(m, -9);
-    return byte & 0x80 ? -x : x;
-}
-
-/* The nearest one; values rise with their bits, up to 448. */
-static unsigned e4m3_of(double x)
-{
-    unsigned low = 0, high = 0x7e;
-    while (high - low > 1) {
-        unsigned mid = (low + high) / 2;
-        if (e4m3_value(mid) <= fabs(x)) low = mid;
-        else high = mid;
-    }
-    unsigned best = fabs(x) - e4m3_value(low) > e4m3_value(high) - fabs(x) ? high : low;
-    return x < 0 ? best | 0x80 : best;
-}
-
-static double tf32_of(double x)
-{
-    float f = (float)x;
-    uint32_t w;
-    memcpy(&w, &f, 4);
-    w = (w + 0x1000) & 0xffffe000u;
-    memcpy(&f, &w, 4);
-    return f;
-}
-
-static void set_element(const kind *t, cj_type type, void *at, double x)
-{
-    if (t->elements == CJ_GEMM_ELEMENTS_E4M3) *(unsigned char *)at = (unsigned char)e4m3_of(x);
-    else kb_set(at, type, x);
-}
-
-/* What is multiplied. */
-static double element_value(const kind *t, cj_type type, const void *at)
-{
-    if (t->elements == CJ_GEMM_ELEMENTS_E4M3) return e4m3_value(*(const unsigned char *)at);
-    double x = kb_value(at, type);
-    return t->elements == CJ_GEMM_ELEMENTS_TF32 ? tf32_of(x) : x;
-}
-
-/* -- Layouts ------------------------------------------------------------------------------------------------------- */
-
-/* `to`: the distance of rows or columns is a multiple of so many elements; 0: odd.  `off`: elements in front. */
-typedef struct layout { const char *name; int columns, to, off, step, back; } layout;
-static const layout layouts[] = {
-    { "rows", 0, 16, 0, 1, 0 },
-    { "columns", 1, 16, 0, 1, 0 },
-    { "rows of odd length", 0, 0, 0, 1, 0 },
-    { "columns of odd length", 1, 0, 0, 1, 0 },
-    { "rows from an odd place", 0, 16, 1, 1, 0 },
-    { "columns from the last one", 1, 16, 0, 1, 1 },
-    { "rows with gaps in them", 0, 16, 0, 2, 0 },
-};
-enum { LAYOUTS = sizeof layouts / sizeof *layouts, ALIGNED_LAYOUTS = 2 };
-
-static uint64_t distance_of(const layout *l, uint64_t rows, uint64_t columns)
-{
-    uint64_t inner = (l->columns ? rows : columns) * (uint64_t)l->step;
-    return l->to ? (inner + (uint64_t)l->to - 1) / (uint64_t)l->to * (uint64_t)l->to : inner | 1;
-}
-
-static uint64_t place_in(const layout *l, uint64_t rows, uint64_t columns, uint64_t r, uint64_t c)
-{
-    uint64_t outer = l->columns ? c : r, inner = l->columns ? r : c, count = l->columns ? columns : rows;
-    if (l->back) outer = count - 1 - outer;
-    return (uint64_t)l->off + outer * distance_of(l, rows, columns) + inner * (uint64_t)l->step;
-}
-
-static uint64_t extent_in(const layout *l, uint64_t rows, uint64_t columns)
-{
-    return (uint64_t)l->off + (l->columns ? columns : rows) * distance_of(l, rows, columns) + 1;
-}
-
-static cj_rows rows_in(cj_dptr data, size_t size, const layout *l, uint64_t rows, uint64_t columns)
-{
-    int64_t by = (int64_t)distance_of(l, rows, columns), step = l->step;
-    uint64_t first = rows && columns ? place_in(l, rows, columns, 0, 0) : 0;
-    if (l->back) by = -by;
-    return (cj_rows){ cj_offset(data, (int64_t)(first * size)), l->columns ? step : by, l->columns ? by : step };
-}
-
-/* -- One product --------------------------------------------------------------------------------------------------- */
-
-typedef struct shape { uint64_t m, n, k; } shape;
-
-static bool all;
-static kb_memory a, b, out;
-static double *left, *right, *sums, *magnitudes;
-
-/* A number that tf32 does not lie half-way around: PTX does not say to which side a tensor map rounds a tie. */
-static double drawn(void) { return (float)(floor(kb_uniform() * 0x1p21) * 0x1p-21 + 0x1p-23); }
-
-static void fill(kb_memory *x, const kind *t, cj_type type, bool whole, uint64_t seed)
-{
-    bool positive = type == CJ_U8 && !t->elements;
-    for (size_t i = 0; i < (all ? MOST : FILLED); i++) {
-        int v = (int)(((i + seed) * 2654435761u >> 9) % 7) - 3;
-        set_element(t, type, (char *)x->host + i * kb_size(type), !whole ? drawn() : positive ? abs(v) : v);
-    }
-    kb_put(x);
-}
-
-/* What plain C makes of it: sums and sums of magnitudes. */
-static void reference(const kind *t, const layout *la, const layout *lb, const shape *s)
-{
-    size_t size_a = kb_size(t->a), size_b = kb_size(t->b);
-    for (uint64_t r = 0; r < s->m; r++)
-        for (uint64_t i = 0; i < s->k; i++)
-            left[r * s->k + i] =
-                element_value(t, t->a, (char *)a.host + place_in(la, s->m, s->k, r, i) * size_a);
-    for (uint64_t i = 0; i < s->k; i++)
-        for (uint64_t c = 0; c < s->n; c++)
-            right[i * s->n + c] =
-                element_value(t, t->b, (char *)b.host + place_in(lb, s->k, s->n, i, c) * size_b);
-    memset(sums, 0, s->m * s->n * sizeof *sums);
-    memset(magnitudes, 0, s->m * s->n * sizeof *sums);
-    for (uint64_t r = 0; r < s->m; r++)
-        for (uint64_t i = 0; i < s->k; i++) {
-            double x = left[r * s->k + i];
-            const double *y = right + i * s->n;
-            for (uint64_t c = 0; c < s->n; c++) {
-                sums[r * s->n + c] += x * y[c];
-                magnitudes[r * s->n + c] += fabs(x * y[c]);
-            }
-        }
-}
-
-static cj_gemm_args arguments(const kind *t, const layout *la, const layout *lb, const layout *lo, const shape *s)
-{
-    return (cj_gemm_args){ .a = rows_in(a.data, kb_size(t->a), la, s->m, s->k),
-                           .b = rows_in(b.data, kb_size(t->b), lb, s->k, s->n),
-                           .out = rows_in(out.data, kb_size(t->out), lo, s->m, s->n),
-                           .m = s->m, .n = s->n, .k = s->k };
-}
-
-/* The number of wrong elements of a product of whole numbers, and of bytes that were written beside them. */
-static size_t exact(cj_gemm *g, const kind *t, const layout *la, const layout *lb, const layout *lo, const shape *s)
-{
-    cj_gemm_args x = arguments(t, la, lb, lo, s);
-    size_t wrong = 0, size = kb_size(t->out), used = extent_in(lo, s->m, s->n);
-    unsigned char *seen = calloc(used + 1, 1);
-    if (!seen) tap_bail("no memory");
-    reference(t, la, lb, s);
-    kb_blank(&out);
-    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&out)) wrong++;
-    for (uint64_t r = 0; r < s->m; r++)
-        for (uint64_t c = 0; c < s->n; c++) {
-            unsigned char want[8];
-            uint64_t at = place_in(lo, s->m, s->n, r, c);
-            kb_set(want, t->out, sums[r * s->n + c]);
-            wrong += memcmp((char *)out.host + at * size, want, size) != 0;
-            seen[at] = 1;
-        }
-    for (size_t i = 0; i < used * size; i++) wrong += !seen[i / size] && ((unsigned char *)out.host)[i] != 0xFF;
-    free(seen);
-    if (wrong)
-        tap_diag("%s: %zu wrong, A by %s, B by %s, out by %s, %llu x %llu x %llu", t->name, wrong, la->name, lb->name,
-                 lo->name, (unsigned long long)s->m, (unsigned long long)s->n, (unsigned long long)s->k);
-    return wrong;
-}
-
-static cj_gemm *make(const kind *t, int32_t path)
+static cj_gemm *make(const gp_kind *t, int32_t path)
 {
     return cj_gemm_create(kb_dev, CJ_GEMM(.type = t->a, .b_type = t->b, .out_type = t->out, .path = path,
                                           .elements = t->elements, .promote = t->promote));
@@ -209,7 +27,7 @@ enum { PATHS = sizeof paths / sizeof *paths };
 /* A device without the instructions: the object says so, and the path is left out. */
 static bool is_there(int p)
 {
-    cj_gemm *g = make(&kinds[KIND_BF16], paths[p].path);
+    cj_gemm *g = make(&gp_kinds[GP_BF16], paths[p].path);
     cj_error e = *cj_error_of(g);
     bool lacks = e.status == CJ_ENOTSUP || strstr(e.message, "not executed by the CPU device yet");
     if (e.status) tap_diag("path %s: %s", paths[p].name, e.message);
@@ -218,16 +36,22 @@ static bool is_there(int p)
     return e.status == CJ_OK;
 }
 
+static bool has_kind(int p, const gp_kind *t)
+{
+    bool wgmma = paths[p].path == CJ_GEMM_WGMMA, cores = wgmma || paths[p].path == CJ_GEMM_MMA;
+    return (!cores || t != &gp_kinds[GP_F32]) && (!wgmma || t->a == t->b);
+}
+
 /* Elements of 8 bits and tf32 come with k contiguous on path wgmma, and all of them in multiples of 16 bytes. */
-static bool serves(int p, const kind *t, int la, int lb)
+static bool serves(int p, const gp_kind *t, int la, int lb)
 {
     bool both = kb_size(t->a) == 2;
     if (paths[p].path != CJ_GEMM_WGMMA) return true;
-    if (t->a != t->b) return false;
-    return la < ALIGNED_LAYOUTS && lb < ALIGNED_LAYOUTS && (both || (!layouts[la].columns && layouts[lb].columns));
+    if (la >= GP_ALIGNED_LAYOUTS || lb >= GP_ALIGNED_LAYOUTS) return false;
+    return both || (!gp_layouts[la].columns && gp_layouts[lb].columns);
 }
 
-static const shape shapes[] = {
+static const gp_shape shapes[] = {
     { 1, 1, 1 },     { 127, 129, 65 }, { 128, 128, 64 }, { 65, 63, 31 },   { 130, 257, 33 }, { 1, 300, 17 },
     { 300, 1, 40 },  { 64, 64, 0 },    { 17, 97, 127 },  { 131, 67, 211 }, { 256, 256, 128 }, { 129, 65, 300 },
     { 40, 200, 96 }, { 2, 3, 299 },    { 191, 193, 32 }, { 63, 127, 1 },
@@ -238,7 +62,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static bool is_chosen(int p, size_t t, size_t size, size_t layouts_of)
 {
     bool pairs = paths[p].path == CJ_GEMM_WGMMA;  /* it has a few only */
-    size_t of_shapes = tap_is_slow() ? 8 : 4, of_layouts = pairs ? (kb_size(kinds[t].a) == 2 ? 4 : 1) : 29;
+    size_t of_shapes = tap_is_slow() ? 8 : 4, of_layouts = pairs ? (kb_size(gp_kinds[t].a) == 2 ? 4 : 1) : 29;
     if (all) return true;
     if (tap_is_slow() && shapes[size].m * shapes[size].n > 10000) return false;
     if ((paths[p].path == CJ_GEMM_SCALAR || paths[p].path == CJ_GEMM_AUTO) && t % 5 != 0) return false;
@@ -246,45 +70,89 @@ static bool is_chosen(int p, size_t t, size_t size, size_t layouts_of)
     return size % of_shapes == t % of_shapes && turn % of_layouts == (size + t) % of_layouts;
 }
 
-static void each_type(int p)
+static const gp_layout *layout_of_out(size_t turn) { return &gp_layouts[turn % (GP_LAYOUTS - 1)]; }
+
+static size_t sample(int p, size_t t, cj_gemm *g, size_t *did)
 {
-    for (size_t t = 0; t < KINDS; t++) {
-        cj_gemm *g = NULL;
-        size_t wrong = 0, did = 0;
-        for (size_t i = 0; i < SHAPES; i++)
-            for (int l = 0; l < LAYOUTS * LAYOUTS; l++) {
-                int la = l % LAYOUTS, lb = l / LAYOUTS, lo = (int)(i + t + did) % (LAYOUTS - 1);
-                if (!serves(p, &kinds[t], la, lb) || !is_chosen(p, t, i, (size_t)l)) continue;
-                if (!g) {
-                    g = make(&kinds[t], paths[p].path);
-                    if (cj_error_of(g)->status) tap_diag("%s", cj_error_of(g)->message);
-                    fill(&a, &kinds[t], kinds[t].a, true, 1), fill(&b, &kinds[t], kinds[t].b, true, 77777);
-                }
-                wrong += exact(g, &kinds[t], &layouts[la], &layouts[lb], &layouts[lo], &shapes[i]);
-                did++;
-            }
-        if (g) tap_is_uint(wrong, 0, "path %s, %s: %zu products are exact", paths[p].name, kinds[t].name, did);
-        cj_gemm_free(g);
+    size_t wrong = 0, first = *did;
+    for (size_t i = 0; i < SHAPES; i++)
+        for (int l = 0; l < GP_LAYOUTS * GP_LAYOUTS; l++) {
+            int la = l % GP_LAYOUTS, lb = l / GP_LAYOUTS;
+            if (!serves(p, &gp_kinds[t], la, lb) || !is_chosen(p, t, i, (size_t)l)) continue;
+            wrong += gp_exact(g, &(const gp_case){ &gp_kinds[t], &gp_layouts[la], &gp_layouts[lb],
+                                                   layout_of_out(i + t + *did - first), shapes[i] });
+            ++*did;
+        }
+    return wrong;
+}
+
+/* A product of each class of code: three stages of k and a part of one, more than path mma has room for, and tiles that
+ * are cut.  Another pair of layouts of the class for each type; on a GPU all of them. */
+static size_t each_class(int p, size_t t, cj_gemm *g, size_t *did)
+{
+    static const struct { uint64_t m, n; } sides[] = { { 65, 33 }, { 31, 62 }, { 63, 17 }, { 34, 65 }, { 7, 59 } };
+    const bool scalar = paths[p].path == CJ_GEMM_SCALAR, automatic = paths[p].path == CJ_GEMM_AUTO;
+    const uint64_t stage = paths[p].path == CJ_GEMM_MMA ? 64 : 128, stages = stage == 64 ? 5 : 3;
+    const uint64_t k = scalar && t != GP_F32 ? 3 * 16 + 5 : stages * stage / kb_size(gp_kinds[t].a) + 3;
+    size_t wrong = 0;
+    for (size_t class = 0; class < GP_CLASSES; class++) {
+        size_t pairs = 0, pair[GP_LAYOUTS * GP_LAYOUTS];
+        for (int l = 0; l < GP_LAYOUTS * GP_LAYOUTS; l++) {
+            int la = l % GP_LAYOUTS, lb = l / GP_LAYOUTS;
+            if (serves(p, &gp_kinds[t], la, lb) && gp_class(&gp_kinds[t], la, lb) == (int)class)
+                pair[pairs++] = (size_t)l;
+        }
+        if (tap_is_slow() && (class + t + (size_t)p) % 5) continue;
+        if (scalar && t != GP_F32 && class < GP_BY_ELEMENTS && cpu) continue; /* one code for both */
+        if (automatic && cpu && class >= GP_BY_ELEMENTS && (class + t) % 2) continue; /* the code of path mma */
+        for (size_t i = 0; i < pairs; i++) {
+            size_t turn = 5 * t + 3 * class + (size_t)p, side = (turn + i) % (sizeof sides / sizeof *sides);
+            if (cpu && !all && i != turn % pairs) continue;
+            wrong += gp_exact(g, &(const gp_case){ &gp_kinds[t], &gp_layouts[pair[i] % GP_LAYOUTS],
+                                                   &gp_layouts[pair[i] / GP_LAYOUTS], layout_of_out(turn + i),
+                                                   { sides[side].m, sides[side].n, k } });
+            ++*did;
+        }
     }
+    return wrong;
+}
+
+/* Large primes: one for each type, on a GPU all of them. */
+static size_t each_prime(int p, size_t t, cj_gemm *g, size_t *did)
+{
+    static const gp_shape primes[] = { { 257, 5, 67 },  { 3, 509, 37 },  { 1021, 2, 19 }, { 1, 1021, 37 },
+                                       { 7, 11, 1021 }, { 2, 257, 131 }, { 509, 3, 1 } };
+    enum { PRIMES = sizeof primes / sizeof *primes };
+    size_t wrong = 0;
+    for (size_t i = 0; i < PRIMES; i++) {
+        size_t l = 11 * t + 5 * i + 3 * (size_t)p;
+        if (cpu && !all && (i != (t + 3 * (size_t)p) % PRIMES || (tap_is_slow() && t % 5))) continue;
+        while (!serves(p, &gp_kinds[t], (int)(l % GP_LAYOUTS), (int)(l / GP_LAYOUTS % GP_LAYOUTS))) l++;
+        wrong += gp_exact(g, &(const gp_case){ &gp_kinds[t], &gp_layouts[l % GP_LAYOUTS],
+                                               &gp_layouts[l / GP_LAYOUTS % GP_LAYOUTS], layout_of_out(l + i),
+                                               primes[i] });
+        ++*did;
+    }
+    return wrong;
 }
 
 /* Every layout of A with every layout of B; what path wgmma does not serve is a sentence. */
 static void each_layout(int p)
 {
-    static const shape s = { 70, 66, 50 };
-    const kind *t = &kinds[KIND_F16];
+    static const gp_shape s = { 70, 66, 50 };
+    const gp_kind *t = &gp_kinds[GP_F16];
     cj_gemm *g = make(t, paths[p].path);
     size_t wrong = 0, rejected = 0, unserved = 0;
-    fill(&a, t, t->a, true, 5), fill(&b, t, t->b, true, 99);
-    for (int la = 0; la < LAYOUTS; la++)
-        for (int lb = 0; lb < LAYOUTS; lb++) {
-            int lo = (la + lb) % (LAYOUTS - 1);
+    gp_fill(&gp_a, t, t->a, true, 5), gp_fill(&gp_b, t, t->b, true, 99);
+    for (int la = 0; la < GP_LAYOUTS; la++)
+        for (int lb = 0; lb < GP_LAYOUTS; lb++) {
+            const gp_case c = { t, &gp_layouts[la], &gp_layouts[lb], layout_of_out((size_t)(la + lb)), s };
             if (tap_is_slow() && (la + 2 * lb) % 5 != 1) continue;
             if (serves(p, t, la, lb)) {
-                wrong += exact(g, t, &layouts[la], &layouts[lb], &layouts[lo], &s);
+                wrong += gp_exact(g, &c);
                 continue;
             }
-            cj_gemm_args x = arguments(t, &layouts[la], &layouts[lb], &layouts[lo], &s);
+            cj_gemm_args x = gp_arguments(&c);
             unserved++;
             rejected += cj_gemm_launch(kb_s[0], g, &x) == CJ_ENOTSUP &&
                         strstr(cj_error_of(kb_s[0])->message, "path wgmma wants an address and distances") != NULL;
@@ -298,44 +166,56 @@ static void each_layout(int p)
 /* So many steps of k that the stages are loaded three times: one that is released too early is overwritten. */
 static void many_stages(int p)
 {
-    static const shape s = { 80, 40, 17 * 64 };
-    const kind *t = &kinds[KIND_F16];
+    static const gp_shape s = { 80, 40, 17 * 64 };
+    const gp_kind *t = &gp_kinds[GP_F16];
     cj_gemm *g = make(t, paths[p].path);
     size_t wrong = 0;
-    fill(&a, t, t->a, true, 31), fill(&b, t, t->b, true, 32);
-    for (int la = 0; la < ALIGNED_LAYOUTS; la++)
-        wrong += exact(g, t, &layouts[la], &layouts[0], &layouts[0], &s);
+    gp_fill(&gp_a, t, t->a, true, 31), gp_fill(&gp_b, t, t->b, true, 32);
+    for (int la = 0; la < GP_ALIGNED_LAYOUTS; la++)
+        wrong += gp_exact(g, &(const gp_case){ t, &gp_layouts[la], &gp_layouts[0], &gp_layouts[0], s });
     tap_is_uint(wrong, 0, "path %s: more of k than two rounds of stages", paths[p].name);
     cj_gemm_free(g);
 }
 
 /* Random numbers.  An f32 sum of k products is off by k 2^-23 of the sum of magnitudes; a 16-bit result by half a unit
- * more; e4m3 without promote by what its tensor cores lose. */
-static void random_error(int p)
+ * more; e4m3 without promote by what its tensor cores lose.  Returns the greatest error, as a part of what is
+ * allowed. */
+static double random_error(const gp_kind *t, cj_gemm *g)
 {
-    static const shape s = { 130, 66, 99 };
-    for (size_t i = 0; i < KINDS - 1; i++) {
-        const kind *t = &kinds[i];
-        if (!all && i % 4 != (size_t)p % 4 && (i != KIND_TF32 || tap_is_slow())) continue;
-        if (t->a == CJ_S8 || (t->a == CJ_U8 && !t->elements)) continue;
-        cj_gemm *g = make(t, paths[p].path);
-        const layout *la = &layouts[0], *lb = &layouts[kb_size(t->a) == 2 ? 0 : 1];
-        double worst = 0, half = t->out == CJ_F16 ? 0x1p-11 : t->out == CJ_BF16 ? 0x1p-8 : 0;
-        double lost = t->elements != CJ_GEMM_ELEMENTS_E4M3 ? (double)s.k * 0x1p-23 : t->promote ? 1.8e-3 : 3e-3;
-        cj_gemm_args x = arguments(t, la, lb, &layouts[0], &s);
-        fill(&a, t, t->a, false, 0), fill(&b, t, t->b, false, 0);
-        reference(t, la, lb, &s);
-        kb_blank(&out);
-        kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch");
-        bool guarded = kb_get(&out);
-        for (uint64_t r = 0; r < s.m; r++)
-            for (uint64_t c = 0; c < s.n; c++) {
-                size_t e = r * s.n + c, at = place_in(&layouts[0], s.m, s.n, r, c) * kb_size(t->out);
-                double error = fabs(kb_value((char *)out.host + at, t->out) - sums[e]);
-                double allowed = lost * magnitudes[e] + half * fabs(sums[e]) + (half > 0 ? 0x1p-24 : 0);
-                kb_note_error(&worst, error == 0 ? 0 : error / allowed);
-            }
-        tap_ok(guarded && worst <= 1, "path %s, %s: %.2g of the error that is allowed", paths[p].name, t->name, worst);
+    const gp_case c = { t, &gp_layouts[0], &gp_layouts[kb_size(t->a) == 2 ? 0 : 1], &gp_layouts[0], { 130, 66, 99 } };
+    double worst = 0, half = t->out == CJ_F16 ? 0x1p-11 : t->out == CJ_BF16 ? 0x1p-8 : 0;
+    double lost = t->elements != CJ_GEMM_ELEMENTS_E4M3 ? (double)c.s.k * 0x1p-23 : t->promote ? 1.8e-3 : 3e-3;
+    cj_gemm_args x = gp_arguments(&c);
+    gp_fill(&gp_a, t, t->a, false, 0), gp_fill(&gp_b, t, t->b, false, 0);
+    gp_reference(&c);
+    kb_blank(&gp_out);
+    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&gp_out)) return NAN;
+    for (uint64_t r = 0; r < c.s.m; r++)
+        for (uint64_t col = 0; col < c.s.n; col++) {
+            size_t e = r * c.s.n + col, at = gp_place(c.lo, c.s.m, c.s.n, r, col) * kb_size(t->out);
+            double error = fabs(kb_value((char *)gp_out.host + at, t->out) - gp_sums[e]);
+            double allowed = lost * gp_magnitudes[e] + half * fabs(gp_sums[e]) + (half > 0 ? 0x1p-24 : 0);
+            kb_note_error(&worst, error == 0 ? 0 : error / allowed);
+        }
+    return worst;
+}
+
+static void each_type(int p)
+{
+    for (size_t t = 0; t < GP_KINDS; t++) {
+        const gp_kind *kind = &gp_kinds[t];
+        size_t sampled = 0, of_classes = 0, of_primes = 0;
+        if (!has_kind(p, kind)) continue;
+        cj_gemm *g = make(kind, paths[p].path);
+        if (cj_error_of(g)->status) tap_diag("%s", cj_error_of(g)->message);
+        gp_fill(&gp_a, kind, kind->a, true, 1), gp_fill(&gp_b, kind, kind->b, true, 77777);
+        size_t wrong = sample(p, t, g, &sampled) + each_class(p, t, g, &of_classes) + each_prime(p, t, g, &of_primes);
+        tap_is_uint(wrong, 0, "path %s, %s: %zu products of the sample, %zu of classes, %zu of primes", paths[p].name,
+                    kind->name, sampled, of_classes, of_primes);
+        if (!gp_of_integers(kind) && (!tap_is_slow() || (t + (size_t)p) % 4 == 0)) {
+            double error = random_error(kind, g);
+            tap_ok(error <= 1, "... random numbers have %.2g of the error that is allowed", error);
+        }
         cj_gemm_free(g);
     }
 }
@@ -345,7 +225,7 @@ static void random_error(int p)
 enum { M = 133, N = 72, K = 48, B_GAP = 16, OUT_GAP = 8 };
 
 /* out = max(alpha A B + beta C + bias, 0 from row `from` on) + batch + step * column; B is the same in each batch. */
-static cj_gemm *make_fused(int p, int32_t out_type)
+static cj_gemm *make_fused(int p, cj_type type, cj_type out_type)
 {
     static const int32_t user_types[] = { CJ_F32, CJ_U32 };
     cj_ptx *m = cj_ptx_create();
@@ -356,7 +236,7 @@ static cj_gemm *make_fused(int p, int32_t out_type)
     cj_val kept = cj_select(f, cj_ge(f, row, from), cj_max(f, v, 0.0f), v);
     cj_result(f, "r", CJ_F32);
     cj_return_value(f, cj_add(f, kept, more));
-    cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = CJ_BF16, .out_type = out_type, .path = paths[p].path,
+    cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = type, .out_type = out_type, .path = paths[p].path,
                                                 .scaled = 1, .bias = 1, .module = m, .function = "finish",
                                                 .user_types = user_types, .user_count = 2, .m = M, .n = N,
                                                 .a_order = CJ_GEMM_ORDER_ROWS, .b_order = CJ_GEMM_ORDER_ROWS));
@@ -364,39 +244,54 @@ static cj_gemm *make_fused(int p, int32_t out_type)
     return g;
 }
 
-static void everything(int p, bool with_c, bool shared_b)
+/* What is fused: `type` is of A and B, `out` of the result, of C and of the bias. */
+typedef struct fused_case { cj_type type, out; bool with_c, shared_b; } fused_case;
+static const fused_case fused_cases[] = {
+    { CJ_BF16, CJ_F32, true, false },  { CJ_BF16, CJ_F32, false, true }, { CJ_BF16, CJ_BF16, true, true },
+    { CJ_BF16, CJ_BF16, false, false }, { CJ_F16, CJ_F16, true, false },
+};
+
+/* What plain C has at a row and a column of batch z. */
+static double fused_sum(const gp_kind *t, const fused_case *x, uint64_t b_by, size_t z, size_t r, size_t col)
 {
-    const kind t = { "bf16", CJ_BF16, CJ_BF16, CJ_F32, 0, 0 };
+    double sum = 0;
+    for (size_t i = 0; i < K; i++)
+        sum += kb_value((char *)gp_a.host + 2 * (z * M * K + r * K + i), t->a) *
+               kb_value((char *)gp_b.host + 2 * (z * b_by + i * N + col), t->b);
+    sum = -2 * sum + (x->with_c ? 0.5 * ((double)(((z * M + r) * N + col) % 9) - 4) : 0) + (double)(col % 5) - 2;
+    return (r >= 7 && sum < 0 ? 0 : sum) + (double)z + 0.5 * (double)col;
+}
+
+static void everything(int p, const fused_case *f)
+{
+    const gp_kind t = { "", f->type, f->type, f->out, 0, 0 };
     const cj_arg user[] = { cj_arg_f32(0.5f), cj_arg_u(7) };
-    const uint64_t a_by = M * K, b_by = shared_b ? 0 : K * N + B_GAP, out_by = M * N + OUT_GAP;
-    cj_gemm *g = make_fused(p, CJ_F32);
-    kb_memory c = kb_take((size_t)M * N * BATCHES * 4), bias = kb_take(N * 4);
+    const uint64_t a_by = M * K, b_by = f->shared_b ? 0 : K * N + B_GAP, out_by = M * N + OUT_GAP;
+    const size_t size = kb_size(f->out);
+    cj_gemm *g = make_fused(p, f->type, f->out);
+    kb_memory c = kb_take((size_t)M * N * BATCHES * size), bias = kb_take(N * size);
     size_t wrong = 0;
-    fill(&a, &t, t.a, true, 3), fill(&b, &t, t.b, true, 4);
+    gp_fill(&gp_a, &t, t.a, true, 3), gp_fill(&gp_b, &t, t.b, true, 4);
     for (size_t i = 0; i < (size_t)M * N * BATCHES; i++)
-        kb_set((char *)c.host + 4 * i, CJ_F32, with_c ? (double)(i % 9) - 4 : NAN);
-    for (size_t i = 0; i < N; i++) kb_set((char *)bias.host + 4 * i, CJ_F32, (double)(i % 5) - 2);
-    kb_put(&c), kb_put(&bias), kb_blank(&out);
-    cj_gemm_args x = { .a = { a.data, 0, 0 }, .b = { b.data, 0, 0 }, .c = { c.data, 0, 0 }, .out = { out.data, 0, 0 },
-                       .m = M, .n = N, .k = K, .batches = BATCHES, .a_batch = (int64_t)a_by, .b_batch = (int64_t)b_by,
-                       .c_batch = M * N, .out_batch = (int64_t)out_by, .alpha = -2, .beta = with_c ? 0.5 : 0,
-                       .bias = bias.data, .user = user, .user_count = 2 };
-    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&out)) wrong++;
+        kb_set((char *)c.host + size * i, f->out, f->with_c ? (double)(i % 9) - 4 : NAN);
+    for (size_t i = 0; i < N; i++) kb_set((char *)bias.host + size * i, f->out, (double)(i % 5) - 2);
+    kb_put(&c), kb_put(&bias), kb_blank(&gp_out);
+    cj_gemm_args x = { .a = { gp_a.data, 0, 0 }, .b = { gp_b.data, 0, 0 }, .c = { c.data, 0, 0 },
+                       .out = { gp_out.data, 0, 0 }, .m = M, .n = N, .k = K, .batches = BATCHES,
+                       .a_batch = (int64_t)a_by, .b_batch = (int64_t)b_by, .c_batch = M * N,
+                       .out_batch = (int64_t)out_by, .alpha = -2, .beta = f->with_c ? 0.5 : 0, .bias = bias.data,
+                       .user = user, .user_count = 2 };
+    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&gp_out)) wrong++;
     for (size_t z = 0; z < BATCHES; z++)
         for (size_t r = 0; r < M; r++)
             for (size_t col = 0; col < N; col++) {
-                double sum = 0;
-                for (size_t i = 0; i < K; i++)
-                    sum += kb_value((char *)a.host + 2 * (z * a_by + r * K + i), t.a) *
-                           kb_value((char *)b.host + 2 * (z * b_by + i * N + col), t.b);
-                sum = -2 * sum + (with_c ? 0.5 * kb_value((char *)c.host + 4 * ((z * M + r) * N + col), CJ_F32) : 0) +
-                      kb_value((char *)bias.host + 4 * col, CJ_F32);
-                if (r >= 7 && sum < 0) sum = 0;
-                sum += (double)z + 0.5 * (double)col;
-                wrong += kb_value((char *)out.host + 4 * (z * out_by + r * N + col), CJ_F32) != sum;
+                unsigned char want[8];
+                kb_set(want, f->out, fused_sum(&t, f, b_by, z, r, col));
+                wrong += memcmp((char *)gp_out.host + size * (z * out_by + r * N + col), want, size) != 0;
             }
-    tap_is_uint(wrong, 0, "path %s: alpha, %s, bias, a function and batches%s", paths[p].name,
-                with_c ? "beta" : "beta 0 and a C of NaN", shared_b ? " with one B" : "");
+    tap_is_uint(wrong, 0, "path %s, %s to %s: alpha, %s, bias, a function and batches%s", paths[p].name,
+                kb_name(f->type), kb_name(f->out), f->with_c ? "beta" : "beta 0 and a C of NaN",
+                f->shared_b ? " with one B" : "");
     cj_gemm_free(g);
     kb_drop(&c), kb_drop(&bias);
 }
@@ -404,25 +299,26 @@ static void everything(int p, bool with_c, bool shared_b)
 /* Batches without anything fused: their results leave by tensor map on path wgmma. */
 static void batches(int p)
 {
-    const kind *t = &kinds[KIND_BF16];
+    const gp_kind *t = &gp_kinds[GP_BF16];
     cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = t->a, .out_type = t->out, .path = paths[p].path, .m = M, .n = N,
                                                 .k = K));
     size_t wrong = 0;
-    fill(&a, t, t->a, true, 11), fill(&b, t, t->b, true, 12);
-    kb_blank(&out);
-    cj_gemm_args x = { .a = { a.data, 0, 0 }, .b = { b.data, 0, 0 }, .out = { out.data, 0, 0 }, .m = M, .n = N, .k = K,
+    gp_fill(&gp_a, t, t->a, true, 11), gp_fill(&gp_b, t, t->b, true, 12);
+    kb_blank(&gp_out);
+    cj_gemm_args x = { .a = { gp_a.data, 0, 0 }, .b = { gp_b.data, 0, 0 }, .out = { gp_out.data, 0, 0 },
+                       .m = M, .n = N, .k = K,
                        .batches = BATCHES, .a_batch = M * K, .b_batch = K * N, .out_batch = M * N + OUT_GAP };
-    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&out)) wrong++;
+    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&gp_out)) wrong++;
     for (size_t z = 0; z < BATCHES; z++)
         for (size_t r = 0; r < M; r++)
             for (size_t col = 0; col < N; col++) {
                 double sum = 0;
                 for (size_t i = 0; i < K; i++)
-                    sum += kb_value((char *)a.host + 2 * (z * M * K + r * K + i), t->a) *
-                           kb_value((char *)b.host + 2 * (z * K * N + i * N + col), t->b);
-                wrong += kb_value((char *)out.host + 4 * (z * (M * N + OUT_GAP) + r * N + col), CJ_F32) != sum;
+                    sum += kb_value((char *)gp_a.host + 2 * (z * M * K + r * K + i), t->a) *
+                           kb_value((char *)gp_b.host + 2 * (z * K * N + i * N + col), t->b);
+                wrong += kb_value((char *)gp_out.host + 4 * (z * (M * N + OUT_GAP) + r * N + col), CJ_F32) != sum;
             }
-    for (size_t i = 0; i < OUT_GAP * 4; i++) wrong += ((unsigned char *)out.host)[4 * M * N + i] != 0xFF;
+    for (size_t i = 0; i < OUT_GAP * 4; i++) wrong += ((unsigned char *)gp_out.host)[4 * M * N + i] != 0xFF;
     tap_is_uint(wrong, 0, "path %s: three products in one launch", paths[p].name);
     x.k = K - 1;
     tap_is_int(cj_gemm_launch(kb_s[0], g, &x), CJ_EINVAL, "path %s: a size that is not in the options", paths[p].name);
@@ -436,27 +332,27 @@ static void batches(int p)
 static void many_tiles(int p, bool by_columns)
 {
     enum { ROWS = 8, COLUMNS = 8, DEPTH = 16, PRODUCTS = 300 };
-    const kind *t = &kinds[KIND_BF16];
+    const gp_kind *t = &gp_kinds[GP_BF16];
     cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = t->a, .out_type = t->out, .path = paths[p].path, .m = ROWS,
                                                 .n = COLUMNS, .k = DEPTH,
                                                 .a_order = by_columns ? CJ_GEMM_ORDER_COLUMNS : CJ_GEMM_ORDER_ROWS,
                                                 .b_order = CJ_GEMM_ORDER_ROWS));
     size_t wrong = 0;
-    fill(&a, t, t->a, true, 21), fill(&b, t, t->b, true, 22);
-    kb_blank(&out);
-    cj_rows of_a = by_columns ? (cj_rows){ a.data, 1, ROWS } : (cj_rows){ a.data, 0, 0 };
-    cj_gemm_args x = { .a = of_a, .b = { b.data, 0, 0 }, .out = { out.data, 0, 0 }, .m = ROWS,
+    gp_fill(&gp_a, t, t->a, true, 21), gp_fill(&gp_b, t, t->b, true, 22);
+    kb_blank(&gp_out);
+    cj_rows of_a = by_columns ? (cj_rows){ gp_a.data, 1, ROWS } : (cj_rows){ gp_a.data, 0, 0 };
+    cj_gemm_args x = { .a = of_a, .b = { gp_b.data, 0, 0 }, .out = { gp_out.data, 0, 0 }, .m = ROWS,
                        .n = COLUMNS, .k = DEPTH, .batches = PRODUCTS, .a_batch = ROWS * DEPTH,
                        .b_batch = DEPTH * COLUMNS, .out_batch = ROWS * COLUMNS };
-    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&out)) wrong++;
+    if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&gp_out)) wrong++;
     for (size_t z = 0; z < PRODUCTS * ROWS * COLUMNS; z++) {
         size_t batch = z / (ROWS * COLUMNS), r = z / COLUMNS, c = z % COLUMNS;
         double sum = 0;
         for (size_t i = 0; i < DEPTH; i++)
-            sum += kb_value((char *)a.host + 2 * (by_columns ? (batch * DEPTH + i) * ROWS + r % ROWS : r * DEPTH + i),
-                            t->a) *
-                   kb_value((char *)b.host + 2 * ((batch * DEPTH + i) * COLUMNS + c), t->b);
-        wrong += kb_value((char *)out.host + 4 * z, CJ_F32) != sum;
+            sum += kb_value((char *)gp_a.host +
+                                2 * (by_columns ? (batch * DEPTH + i) * ROWS + r % ROWS : r * DEPTH + i), t->a) *
+                   kb_value((char *)gp_b.host + 2 * ((batch * DEPTH + i) * COLUMNS + c), t->b);
+        wrong += kb_value((char *)gp_out.host + 4 * z, CJ_F32) != sum;
     }
     tap_is_uint(wrong, 0, "path %s: more tiles than multiprocessors%s", paths[p].name,
                 by_columns ? ", A by columns" : "");
@@ -468,34 +364,35 @@ static void many_tiles(int p, bool by_columns)
 /* One object on all streams, each with a result of its own; a captured launch, many times, by two graphs at once. */
 static void at_once(int p)
 {
-    static const shape s = { 150, 80, 100 };
-    const kind *t = &kinds[KIND_F16];
+    static const gp_shape s = { 150, 80, 100 };
+    const gp_kind *t = &gp_kinds[GP_F16];
+    const gp_case c = { t, &gp_layouts[0], &gp_layouts[0], &gp_layouts[0], s };
     size_t bytes = (size_t)s.m * s.n * 2;
     cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = t->a, .path = paths[p].path, .a_order = CJ_GEMM_ORDER_ROWS,
                                                 .b_order = CJ_GEMM_ORDER_ROWS));
     char *first = malloc(bytes);
-    cj_gemm_args x = arguments(t, &layouts[0], &layouts[0], &layouts[0], &s);
+    cj_gemm_args x = gp_arguments(&c);
     if (!first) tap_bail("no memory");
-    fill(&a, t, t->a, false, 0), fill(&b, t, t->b, false, 0);
-    kb_blank(&out);
+    gp_fill(&gp_a, t, t->a, false, 0), gp_fill(&gp_b, t, t->b, false, 0);
+    kb_blank(&gp_out);
     for (int i = 0; i < 2 * KB_STREAMS; i++) {
-        x.out.data = cj_offset(out.data, (int64_t)(bytes * (size_t)(i % KB_STREAMS)));
+        x.out.data = cj_offset(gp_out.data, (int64_t)(bytes * (size_t)(i % KB_STREAMS)));
         kb_is_ok(kb_s[i % KB_STREAMS], cj_gemm_launch(kb_s[i % KB_STREAMS], g, &x), "launch");
     }
-    bool guarded = kb_get(&out), same = true;
-    memcpy(first, out.host, bytes);
-    for (size_t i = 1; i < KB_STREAMS; i++) same = same && memcmp((char *)out.host + bytes * i, first, bytes) == 0;
+    bool guarded = kb_get(&gp_out), same = true;
+    memcpy(first, gp_out.host, bytes);
+    for (size_t i = 1; i < KB_STREAMS; i++) same = same && memcmp((char *)gp_out.host + bytes * i, first, bytes) == 0;
     tap_ok(guarded && same, "path %s: four streams have the same bits", paths[p].name);
-    x.out.data = out.data;
+    x.out.data = gp_out.data;
     cj_capture_begin(kb_s[0], CJ_CAPTURE_THREAD);
     cj_gemm_launch(kb_s[0], g, &x);
     cj_graph *graph = cj_capture_end(kb_s[0]);
     cj_graph_exec *x1 = cj_graph_instantiate(graph, NULL), *x2 = cj_graph_instantiate(graph, NULL);
     cj_gemm_free(g);
-    kb_blank(&out);
+    kb_blank(&gp_out);
     for (int i = 0; i < (all ? 100 : 5); i++) cj_graph_launch(kb_beside(0), x1), cj_graph_launch(kb_beside(1), x2);
-    guarded = kb_get(&out);
-    tap_ok(guarded && memcmp(out.host, first, bytes) == 0, "path %s: graphs of one capture too", paths[p].name);
+    guarded = kb_get(&gp_out);
+    tap_ok(guarded && memcmp(gp_out.host, first, bytes) == 0, "path %s: graphs of one capture too", paths[p].name);
     cj_graph_exec_free(x1);
     cj_graph_exec_free(x2);
     cj_graph_free(graph);
@@ -533,32 +430,28 @@ static void mistakes(void)
 int main(void)
 {
     kb_open();
-    all = getenv("CUJIT_TEST_ALL") != NULL;
+    all = getenv("CUJIT_TEST_ALL") != NULL, cpu = !strcmp(cj_driver_kind(kb_drv), "sim");
     tap_timeout(all ? 3600 : 100);
-    a = kb_take(MOST * 4), b = kb_take(MOST * 4), out = kb_take(MOST * 4);
-    double *numbers[4];
-    for (int i = 0; i < 4; i++) numbers[i] = malloc((size_t)SIDE * SIDE * sizeof **numbers);
-    left = numbers[0], right = numbers[1], sums = numbers[2], magnitudes = numbers[3];
-    if (!left || !right || !sums || !magnitudes) tap_bail("no memory");
+    gp_begin(all ? GP_MOST : FILLED);
     mistakes();
     for (int p = 0; p < PATHS; p++) {
+        bool other = paths[p].path == CJ_GEMM_SCALAR || paths[p].path == CJ_GEMM_AUTO; /* gemms.c has more of them */
         if (!is_there(p)) {
             tap_skip(1, "this device has no path %s", paths[p].name);
             continue;
         }
         each_type(p);
-        if (!all && (paths[p].path == CJ_GEMM_SCALAR || paths[p].path == CJ_GEMM_AUTO)) continue; /* gemms.c has them */
+        for (size_t i = 0; i < sizeof fused_cases / sizeof *fused_cases; i++)
+            if (all || ((!other || fused_cases[i].out != CJ_F32) && (!tap_is_slow() || i < 2)))
+                everything(p, &fused_cases[i]);
+        if (!all && other) continue;
         each_layout(p);
         many_stages(p);
-        random_error(p);
-        everything(p, true, false);
-        everything(p, false, true);
         batches(p);
         if (!tap_is_slow()) many_tiles(p, false);
         many_tiles(p, true);
         at_once(p);
     }
-    for (int i = 0; i < 4; i++) free(numbers[i]);
-    kb_drop(&a), kb_drop(&b), kb_drop(&out);
+    gp_end();
     return kb_close();
 }

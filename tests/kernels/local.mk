@@ -5,6 +5,7 @@ device_tests += %D%/printed_kernels %D%/workspaces %D%/long_scans %D%/moved_prod
 device_tests += %D%/gemm_epilogues %D%/gemm_forced
 device_tests += %D%/reduce_types %D%/reduce_options %D%/element_types
 device_tests += %D%/repeat_bits
+device_tests += %D%/gemm_mma_tiles %D%/gemm_long_sums %D%/gemm_numbers %D%/gemm_nonfinite
 text_tests += %D%/gemm_lists %D%/gemm_texts %D%/row_texts %D%/repeated_launches
 sim_tests += %D%/fault_kernels %D%/kernels_assembled %D%/older_devices
 fault_tests += %D%/fault_kernels
@@ -25,7 +26,8 @@ kernels-doc:
 	done
 
 check_LIBRARIES += %D%/libkernelsbench.a
-tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.h
+tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.h \
+  %D%/gemm_products.c %D%/gemm_products.h
 kernels_ldadd = %D%/libkernelsbench.a tests/libtest.a $(libcujit_kernels) -lm
 tests_kernels_reduces_LDADD = $(kernels_ldadd)
 tests_kernels_scans_LDADD = $(kernels_ldadd)
@@ -51,6 +53,11 @@ tests_kernels_gemm_lists_LDADD = $(tests_kernels_gemm_texts_LDADD)
 tests_kernels_row_texts_LDADD = $(tests_kernels_gemm_texts_LDADD)
 tests_kernels_gemm_tiles_LDADD = %D%/libkernelsbench.a tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
 tests_kernels_gemm_tiles_LINK = $(LINK) -Wl,--wrap=cjk_gemm_choose
+tests_kernels_gemm_mma_tiles_LDADD = $(tests_kernels_gemm_tiles_LDADD)
+tests_kernels_gemm_mma_tiles_LINK = $(tests_kernels_gemm_tiles_LINK)
+tests_kernels_gemm_long_sums_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_numbers_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_nonfinite_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_paths_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_epilogues_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_forced_LDADD = $(kernels_ldadd)
