@@ -62,8 +62,15 @@ CJ_API void cj_wgmma_acc_position(cj_fn *f, cj_val *row, cj_val *column);
 
 /* ---- wgmma: one warpgroup, 64 rows ----------------------------------------------------------- */
 
+/* A product of 64 rows.  A and B have one type, but 8-bit floats may differ, and 8-bit integers too
+ * (PTX 8.4).  Columns of A (k), and columns of D (n):
+ *   CJ_MMA_F16 to CJ_MMA_F32 or CJ_MMA_F16        k 16, n a multiple of 8 from 8 to 256
+ *   CJ_MMA_BF16 to CJ_MMA_F32                     k 16, the same n
+ *   CJ_MMA_TF32 to CJ_MMA_F32                     k 8, the same n
+ *   CJ_MMA_E4M3, CJ_MMA_E5M2 to CJ_MMA_F32        k 32, the same n
+ *   CJ_MMA_S8, CJ_MMA_U8 to CJ_MMA_S32            k 32, n 8, 16, 24 or a multiple of 16 */
 typedef struct cj_wgmma_shape {
-    uint32_t n;          /* columns of D: a multiple of 8 from 8 to 256; fewer choices for integers */
+    uint32_t n;          /* columns of D */
     cj_mma_type a, b, d; /* the types of A, B and D */
     uint32_t a_mn, b_mn; /* 1: stored with m (n) contiguous, not k; 16-bit types in shared memory */
     uint32_t saturate;   /* 1: integers saturate (.satfinite) */

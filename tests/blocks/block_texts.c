@@ -136,6 +136,8 @@ WGMMA(wgmma_f16, false, .n = 8, .a = CJ_MMA_F16, .b = CJ_MMA_F16, .d = CJ_MMA_F1
 WGMMA(wgmma_tf32, false, .n = 64, .a = CJ_MMA_TF32, .b = CJ_MMA_TF32, .d = CJ_MMA_F32)
 WGMMA(wgmma_fp8, false, .n = 256, .a = CJ_MMA_E4M3, .b = CJ_MMA_E5M2, .d = CJ_MMA_F32)
 WGMMA(wgmma_s8, false, .n = 96, .a = CJ_MMA_S8, .b = CJ_MMA_S8, .d = CJ_MMA_S32, .saturate = 1)
+WGMMA(wgmma_s8_u8, false, .n = 256, .a = CJ_MMA_S8, .b = CJ_MMA_U8, .d = CJ_MMA_S32)
+WGMMA(wgmma_u8_s8, true, .n = 16, .a = CJ_MMA_U8, .b = CJ_MMA_S8, .d = CJ_MMA_S32, .saturate = 1)
 WGMMA(wgmma_fragments, true, .n = 64, .a = CJ_MMA_F16, .b = CJ_MMA_F16, .d = CJ_MMA_F32, .b_mn = 1)
 
 static void store_tile_of(const parts *x, cj_type type, cj_type acc, unsigned n)
@@ -297,6 +299,18 @@ static const struct row {
     { "wgmma of tf32", wgmma_tf32, "sm_90a", "8.0", { "m64n64k8.f32.tf32.tf32 {", ", 1, 1;" }, "satfinite" },
     { "wgmma of 8-bit floats", wgmma_fp8, "sm_90a", "8.0", { "m64n256k32.f32.e4m3.e5m2 {" }, "satfinite" },
     { "wgmma of integers", wgmma_s8, "sm_90a", "8.0", { "m64n96k32.satfinite.s32.s8.s8 {" }, ", 1, 1;" },
+    { "wgmma of signed by unsigned integers",
+      wgmma_s8_u8,
+      "sm_90a",
+      "8.4",
+      { "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.u8 {" },
+      ", 1, 1;" },
+    { "wgmma of unsigned by signed integers, A in registers",
+      wgmma_u8_s8,
+      "sm_90a",
+      "8.4",
+      { "wgmma.mma_async.sync.aligned.m64n16k32.satfinite.s32.u8.s8 {" },
+      ", 1, 1;" },
     { "wgmma with A in registers",
       wgmma_fragments,
       "sm_90a",
