@@ -490,6 +490,12 @@ static void k_12(const parts *x)
 {
     cj_mma_a(x->f, &(const cj_mma_shape){ .k = 12, .a = CJ_MMA_BF16, .b = CJ_MMA_BF16, .d = CJ_MMA_F32 });
 }
+static void place_of_k_12(const parts *x)
+{
+    cj_mma_a_position(x->f, &(const cj_mma_shape){ .k = 12, .a = CJ_MMA_BF16, .b = CJ_MMA_BF16, .d = CJ_MMA_F32 }, &out,
+                      NULL);
+}
+static void place_of_no_shape(const parts *x) { cj_mma_b_position(x->f, NULL, NULL, &out); }
 static void type_99(const parts *x)
 {
     cj_mma_b(x->f, &(const cj_mma_shape){ .k = 16, .a = (cj_mma_type)99, .b = CJ_MMA_BF16, .d = CJ_MMA_F32 });
@@ -601,6 +607,8 @@ static const struct { void (*make)(const parts *); cj_status status; const char 
     { n_12, CJ_EINVAL, "there is no wgmma.mma_async.sync.aligned.m64n12k16.f32.bf16.bf16" },
     { mixed_types, CJ_EINVAL, "there is no wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.f16" },
     { k_12, CJ_EINVAL, "there is no mma.sync.aligned.m16n8k12" },
+    { place_of_k_12, CJ_EINVAL, "cj_mma_a_position: there is no mma.sync.aligned.m16n8k12" },
+    { place_of_no_shape, CJ_EINVAL, "cj_mma_b_position: the shape is NULL" },
     { type_99, CJ_EINVAL, "a type of the shape does not exist" },
     { stride_8, CJ_EINVAL, "the stride distance is 8 bytes, wants a multiple of 16" },
     { no_matrix, CJ_EINVAL, "cj_wgmma_matrix_begin has not made the matrix" },
