@@ -97,16 +97,17 @@ typedef struct cj_wgmma_matrix {
     uint32_t reserved;
 } cj_wgmma_matrix;
 
-/* Makes the descriptor of a matrix at the shared address `start`: a multiple of 1024, 512 or 256 for
- * the swizzle of 128, 64 or 32 bytes, of 16 without one.  Distances are in bytes.
- *   k contiguous, with a swizzle: rows of m or n of 32, 64 or 128 bytes.  `stride`: from 8 rows to
- *     the next 8, 256, 512 or 1024 without a gap.  `leading` is not used
- *   m or n contiguous, with a swizzle: rows of k of 16, 32 or 64 elements.  `stride`: from 8 rows to
- *     the next 8.  `leading`: from these elements of m or n to the next 16, 32 or 64
- *   k contiguous, CJ_SWIZZLE_NONE: blocks of 128 bytes, 8 rows of m or n of 16 bytes of k.
+/* Makes the descriptor of a matrix at the shared address `start`: a multiple of 1024, 512 or 256
+ * for the swizzle of 128, 64 or 32 bytes, of 16 without one.  Distances are in bytes.
+ *   k contiguous, with a swizzle: a row, of m or n, is 32, 64 or 128 bytes of k.  `stride`: from 8
+ *     rows to the next 8, 256, 512 or 1024 without a gap.  `leading` is not used
+ *   m or n contiguous, with a swizzle: a row, of k, is 16, 32 or 64 elements of m or n.  `stride`:
+ *     from 8 rows to the next 8.  `leading`: from 16, 32 or 64 elements of m or n to the next
+ *   k contiguous, CJ_SWIZZLE_NONE: 8 rows of m or n of 16 bytes of k are 128 contiguous bytes.
  *     `stride`: from 8 rows to the next 8.  `leading`: from 16 bytes of k to the next 16
- *   m or n contiguous, CJ_SWIZZLE_NONE: blocks of 128 bytes, 8 rows of k of 8 elements of m or n.
- *     `stride`: from 8 elements of m or n to the next 8.  `leading`: from 8 rows of k to the next 8
+ *   m or n contiguous, CJ_SWIZZLE_NONE: 8 rows of k of 8 elements of m or n are 128 contiguous
+ *     bytes.  `stride`: from 8 elements of m or n to the next 8.  `leading`: from 8 rows of k to
+ *     the next 8
  * `matrix`: Written.
  * PTX ISA 9.0, 9.7.15.5.1.2 (Shared Memory Matrix Layout): Strides, Matrix Descriptor Format.
  * Errors, left in the module:
@@ -195,8 +196,8 @@ CJ_API void cj_mma(cj_fn *f, const cj_mma_shape *mma, cj_val d, cj_val a, cj_val
  *   of A: in row row + cj_mma_a_row(mma, i) of m and column column + cj_mma_a_column(mma, i) of k
  *   of B: in row row + cj_mma_b_row(mma, i) of k and column column of n
  * where row and column, CJ_U32, are those of the lane's first element, from cj_mma_a_position or
- * cj_mma_b_position.  For blocks of one dimension.  A in registers of cj_wgmma is the same in the 16
- * rows of each warp, with k of 32 bytes.
+ * cj_mma_b_position.  For blocks of one dimension.  A in registers of cj_wgmma is the same in the
+ * 16 rows of each warp, with k of 32 bytes.
  * PTX ISA 9.0, 9.7.14.5.3 to 9.7.14.5.13 (Matrix Fragments for mma).
  * Errors, left in the module: those of cj_mma_a. */
 CJ_API void cj_mma_a_position(cj_fn *f, const cj_mma_shape *mma, cj_val *row, cj_val *column);
