@@ -18,6 +18,9 @@
  * Values.  Where a block takes a value `v`, it takes a register, a number, or a vector of up to 8
  * registers of one type, unless it says otherwise.  The result has the same type and length.
  *
+ * Sources.  "PTX ISA 9.0, 9.7.13.14 (elect.sync)" is a section of the PTX manual of that version
+ * and the instruction that it describes.  Other versions have other numbers.
+ *
  * Errors.  Each call of blocks.h, async.h and tensor_core.h can fail with the errors that ptx.h
  * lists for all calls, and with this one:
  *   CJ_EPTX: an operand does not fit the instruction
@@ -61,20 +64,28 @@ CJ_API void cj_assign_all_if(cj_fn *f, cj_val p, cj_val to, cj_val v);
 /* Which warp of the block, and which group of four warps, this thread belongs to, in a block of one
  * dimension: %tid.x / 32 and %tid.x / 128, CJ_U32.  The compiler is shown that the number is the
  * same in the whole warp: it then keeps descriptors and addresses made of it in uniform registers.
- * All 32 lanes must execute the call together. */
+ * All 32 lanes must execute the call together.
+ * PTX ISA 9.0, 10.1 (%tid), 9.7.9.6 (shfl.sync), sm_30. */
 CJ_API void cj_warp_id(cj_fn *f, cj_val *warp);
 CJ_API void cj_warpgroup_id(cj_fn *f, cj_val *warpgroup);
 
-/* The value that lane 0 has, in all lanes, known to be uniform.  A 32-bit register.  All 32 lanes
- * must execute the call together. */
+/* The value that lane 0 has, in all lanes, known to be uniform.  `v`: of 32 bits.  All 32 lanes
+ * must execute the call together.
+ * PTX ISA 9.0, 9.7.9.6 (shfl.sync), sm_30.
+ * Errors, left in the module:
+ *   CJ_EPTX: the type of `v` does not have 32 bits */
 CJ_API void cj_warp_uniform(cj_fn *f, cj_val v, cj_val *uniform);
 
-/* A predicate that holds in exactly one lane of the warp (elect.sync, sm_90).  All 32 lanes must
- * execute the call together. */
+/* A predicate that holds in exactly one lane of the warp.  All 32 lanes must execute the call
+ * together.
+ * PTX ISA 9.0, 9.7.13.14 (elect.sync), sm_90. */
 CJ_API void cj_warp_elect(cj_fn *f, cj_val *elected);
 
-/* The value of lane `lane`, in all lanes of the warp.  `lane`: CJ_U32 or a number.  The type of `v`
- * has 16, 32 or 64 bits.  All 32 lanes must execute the call together. */
+/* The value of lane `lane`, in all lanes of the warp.  `lane`: CJ_U32 or a number, 0 to 31.  The
+ * type of `v` has 16, 32 or 64 bits.  All 32 lanes must execute the call together.
+ * PTX ISA 9.0, 9.7.9.6 (shfl.sync), sm_30.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `lane` is a number out of that range */
 CJ_API void cj_warp_broadcast(cj_fn *f, cj_val v, cj_val lane, cj_val *result);
 
 /* ---- Reductions and scans -------------------------------------------------------------------- */
@@ -94,12 +105,14 @@ typedef enum cj_combine_op {
  * 4, 8, 16 or 32.  Each lane gets the result.  The order of the operations is fixed: the same
  * values give the same bits.  The type of `v` has 16, 32 or 64 bits.  All 32 lanes must execute the
  * call together.
+ * PTX ISA 9.0, 9.7.9.6 (shfl.sync), sm_30.
  * Errors, left in the module:
  *   CJ_EINVAL: `op` or `width` is none of those */
 CJ_API void cj_warp_reduce(cj_fn *f, cj_combine_op op, cj_val v, unsigned width, cj_val *result);
 
 /* The same with a function of the module.  For a value of n registers it has 2n parameters, those
  * of the lower lanes first, and n results.  It must be associative; it need not be commutative.
+ * PTX ISA 9.0, 9.7.9.6 (shfl.sync), sm_30.
  * Errors, left in the module:
  *   CJ_EINVAL: `width` is none of those, or `op` is a kernel or of another module
  *   CJ_EHANDLE: `op` is no function
@@ -109,6 +122,7 @@ CJ_API void cj_warp_reduce_fn(cj_fn *f, cj_fn *op, cj_val v, unsigned width, cj_
 /* Joins the values of the lanes up to this one (*inclusive) and of those below it (*exclusive).
  * Lane 0 of each `width` lanes gets the operation's identity as *exclusive; cj_warp_scan_fn takes
  * it as `identity`, which may be the null value if `exclusive` is NULL.
+ * PTX ISA 9.0, 9.7.9.6 (shfl.sync), sm_30.
  * Errors, left in the module: those of cj_warp_reduce and cj_warp_reduce_fn, and
  *   CJ_EINVAL: `exclusive` is wanted without `identity` */
 CJ_API void cj_warp_scan(cj_fn *f, cj_combine_op op, cj_val v, unsigned width, cj_val *inclusive, cj_val *exclusive);
@@ -121,7 +135,8 @@ typedef struct cj_thread_group {
     uint32_t threads; /* how many: a multiple of 32, up to 1024 */
     uint32_t once;    /* 1: `scratch` is not used again before the group's next barrier */
     cj_val index;     /* this thread's index in the group, CJ_U32; { 0 }: %tid.x */
-    cj_val barrier;   /* the named barrier of the group, 0 to 15; { 0 }: barrier 0 */
+    cj_val barrier;   /* the named barrier of the group, 0 to 15; { 0 }: cj_block_sync, and the group
+                       * is then the whole block */
     cj_val scratch;   /* shared memory of the group; { 0 }: a variable of the call's own */
 } cj_thread_group;
 
@@ -132,6 +147,7 @@ CJ_API size_t cj_thread_group_scratch(const cj_thread_group *group, size_t bytes
 /* As the calls for warps, over all threads of the group in the order of their indices.  All threads
  * of the group must execute the call together: it has barriers.  One barrier less if `once` is 1.
  * *total: all values joined, in each thread.
+ * PTX ISA 9.0, 9.7.9.6 (shfl.sync), 9.7.13.1 (bar.sync), sm_30.
  * Errors, left in the module: those of the calls for warps, and
  *   CJ_EINVAL: `group` is NULL, or its number of threads is out of range */
 CJ_API void cj_block_reduce(cj_fn *f, cj_combine_op op, cj_val v, const cj_thread_group *group, cj_val *total);
@@ -143,14 +159,17 @@ CJ_API void cj_block_scan_fn(cj_fn *f, cj_fn *op, cj_val v, cj_val identity, con
 
 /* The value of the thread with the index `from`, in all threads of the group.  `from`: CJ_U32, the
  * same in all of them, or a number.
- * Errors, left in the module: those of cj_block_reduce. */
+ * PTX ISA 9.0, 9.7.13.1 (bar.sync); of 32 threads 9.7.9.6 (shfl.sync), sm_30.
+ * Errors, left in the module: those of cj_block_reduce, and
+ *   CJ_EINVAL: `from` is a number that is not below group->threads */
 CJ_API void cj_block_broadcast(cj_fn *f, cj_val v, cj_val from, const cj_thread_group *group, cj_val *result);
 
 /* ---- Barriers -------------------------------------------------------------------------------- */
 
-/* A named barrier of the block (bar.sync and bar.arrive).  It opens when `threads` threads have
+/* A named barrier of the block.  It opens when `threads` threads have
  * arrived, a multiple of 32.  cj_named_barrier_sync waits until then; cj_named_barrier_arrive does
- * not.  `barrier`: 0 to 15, a 32-bit register or a number.  All lanes of a warp arrive together. */
+ * not.  `barrier`: 0 to 15, a 32-bit register or a number.  All lanes of a warp arrive together.
+ * PTX ISA 9.0, 9.7.13.1 (bar.sync, bar.arrive). */
 CJ_API void cj_named_barrier_sync(cj_fn *f, cj_val barrier, cj_val threads);
 CJ_API void cj_named_barrier_arrive(cj_fn *f, cj_val barrier, cj_val threads);
 
@@ -159,37 +178,43 @@ CJ_API void cj_named_barrier_arrive(cj_fn *f, cj_val barrier, cj_val threads);
  * be resident: launch with CJ_LAUNCH(.cooperative = 1).
  * `state`: the address of 4 bytes of global memory that are 0 before the first launch.  Nothing
  * resets them: later launches on the same stream use them as they are.  Two launches that run at
- * once need two states.  Blocks of up to three dimensions; the grid has less than 2^31 blocks. */
+ * once need two states.  Blocks of up to three dimensions; the grid has less than 2^31 blocks.
+ * PTX ISA 9.0, 9.7.13.1 (bar.sync), 9.7.13.4 (membar), 9.7.13.5 (atom), 9.7.9.8 (ld.volatile). */
 CJ_API void cj_grid_sync(cj_fn *f, cj_val state);
 
-/* Programmatic dependent launch (griddepcontrol, sm_90).  launch_dependents: the next kernel of the
- * stream may start once each block has called it or has ended.  wait: returns when the kernels
- * before have ended and their writes are visible.  CJ_LAUNCH(.programmatic = 1) asks for it. */
+/* Programmatic dependent launch.  launch_dependents: the next kernel of the stream, if it is
+ * launched with CJ_LAUNCH(.programmatic = 1), may start once each block has called it or has ended.
+ * wait: returns when the kernels before have ended and their writes are visible.
+ * PTX ISA 9.0, 9.7.13.13 (griddepcontrol), sm_90. */
 CJ_API void cj_grid_launch_dependents(cj_fn *f);
 CJ_API void cj_grid_wait(cj_fn *f);
 
 /* ---- Clusters of thread blocks (sm_90) ------------------------------------------------------- */
 
-/* The block's rank in its cluster, and the number of blocks of the cluster.  CJ_U32. */
+/* The block's rank in its cluster, and the number of blocks of the cluster.  CJ_U32.
+ * PTX ISA 9.0, 10.16 (%cluster_ctarank), 10.17 (%cluster_nctarank), sm_90. */
 CJ_API cj_val cj_cluster_rank(cj_fn *f);
 CJ_API cj_val cj_cluster_size(cj_fn *f);
 
 /* A barrier of all threads of the cluster.  cj_cluster_sync is cj_cluster_arrive and
- * cj_cluster_wait.  Memory accesses before the arrival are visible after the wait. */
+ * cj_cluster_wait.  Memory accesses before the arrival are visible after the wait.
+ * PTX ISA 9.0, 9.7.13.3 (barrier.cluster), sm_90. */
 CJ_API void cj_cluster_sync(cj_fn *f);
 CJ_API void cj_cluster_arrive(cj_fn *f);
 CJ_API void cj_cluster_wait(cj_fn *f);
 
 /* The address in the cluster's shared memory (.shared::cluster) that corresponds, in the block of
- * rank `rank`, to the shared address `address` of this block (mapa).  CJ_U32. */
+ * rank `rank`, to the shared address `address` of this block.  CJ_U32.
+ * PTX ISA 9.0, 9.7.9.23 (mapa), sm_90. */
 CJ_API cj_val cj_cluster_at(cj_fn *f, cj_val address, cj_val rank);
 
 /* ---- Roles of warps (sm_90a) ----------------------------------------------------------------- */
 
 /* Opens a code block that runs in the warpgroups from `first` to first + count - 1, and sets how
- * many registers each of their threads has from there on (setmaxnreg): fewer than at the start in
- * cj_role_fewer, more in cj_role_more.  cj_end closes the code block.
+ * many registers each of their threads has from there on: fewer than at the start in cj_role_fewer,
+ * more in cj_role_more.  cj_end closes the code block.
  * `warpgroup`: what cj_warpgroup_id gave.  `registers`: a multiple of 8 from 24 to 256.
+ * PTX ISA 9.0, 9.7.19.5 (setmaxnreg), sm_90a.
  * Errors, left in the module:
  *   CJ_EINVAL: `count` is 0, or `registers` is out of range */
 CJ_API void cj_role_fewer(cj_fn *f, cj_val warpgroup, unsigned first, unsigned count, unsigned registers);

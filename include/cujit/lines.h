@@ -124,6 +124,8 @@
 #define cj_mma_a(f, ...) cj_mma_a(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_mma_b(f, ...) cj_mma_b(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_mma_accumulators(f, ...) cj_mma_accumulators(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_mma_a_position(f, ...) cj_mma_a_position(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_mma_b_position(f, ...) cj_mma_b_position(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 
 /* Verbs, in C99 and C++: verbs_numbers.h has them for C11. */
 #if !CJI_NUMBERS

@@ -17,6 +17,9 @@
  *
  * Dimensions are counted from the innermost one, whose elements are neighbours in memory.
  *
+ * PTX ISA 9.0, 5.5.8 (Tensor-map), 5.5.3 (Tiled Mode), 5.5.4 (im2col mode), 5.5.6 (Interleave
+ * layout), 5.5.7 (Swizzling Modes).
+ *
  * Threads.  Any thread.
  */
 #ifndef CUJIT_TENSOR_MAP_H
@@ -114,9 +117,10 @@ CJ_API void cj_tensor_map_defaults(cj_tensor_map_opts *opts);
  * Errors, left in `dev`:
  *   CJ_EINVAL: a field is out of its limits: the message names the dimension and the limit; or an
  *     argument is NULL, or opts->size is wrong
- *   CJ_ENOTSUP: the device has no compute capability 9.0, the driver is older than CUDA 12.0, or
- *     the device is the CPU device and the mode is im2col, or the map has an interleave or rows
- *     that are shorter than their swizzle
+ *   CJ_EHANDLE: `dev` is not a device
+ *   CJ_ENOTSUP: the device has no compute capability 9.0, or the driver is older than CUDA 12.0
+ *   CJ_ENOTSUP: on the CPU device, the mode is im2col, the map has an interleave, or its rows are
+ *     shorter than their swizzle
  *   CJ_EDRIVER: the driver rejects the call
  * cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col. */
 CJ_API cj_status cj_tensor_map_tiled(cj_device *dev, const cj_tensor_map_opts *opts, cj_tensor_map *map);
@@ -130,6 +134,7 @@ CJ_API cj_status cj_tensor_map_im2col(cj_device *dev, const cj_tensor_map_opts *
  * multiple of 32, which only the driver can check.
  * Errors, left in `dev`:
  *   CJ_EINVAL: the map is NULL, or the address is 0 or not a multiple of 16
+ *   CJ_EHANDLE: `dev` is not a device
  *   CJ_ENOTSUP: the device has no compute capability 9.0, or the driver is older than CUDA 12.0
  *   CJ_EDRIVER: the driver rejects the call, as the CPU device does where there is no map
  * cuTensorMapReplaceAddress. */

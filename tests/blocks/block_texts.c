@@ -136,6 +136,8 @@ WGMMA(wgmma_f16, false, .n = 8, .a = CJ_MMA_F16, .b = CJ_MMA_F16, .d = CJ_MMA_F1
 WGMMA(wgmma_tf32, false, .n = 64, .a = CJ_MMA_TF32, .b = CJ_MMA_TF32, .d = CJ_MMA_F32)
 WGMMA(wgmma_fp8, false, .n = 256, .a = CJ_MMA_E4M3, .b = CJ_MMA_E5M2, .d = CJ_MMA_F32)
 WGMMA(wgmma_s8, false, .n = 96, .a = CJ_MMA_S8, .b = CJ_MMA_S8, .d = CJ_MMA_S32, .saturate = 1)
+WGMMA(wgmma_s8_u8, false, .n = 256, .a = CJ_MMA_S8, .b = CJ_MMA_U8, .d = CJ_MMA_S32)
+WGMMA(wgmma_u8_s8, true, .n = 16, .a = CJ_MMA_U8, .b = CJ_MMA_S8, .d = CJ_MMA_S32, .saturate = 1)
 WGMMA(wgmma_fragments, true, .n = 64, .a = CJ_MMA_F16, .b = CJ_MMA_F16, .d = CJ_MMA_F32, .b_mn = 1)
 
 static void store_tile_of(const parts *x, cj_type type, cj_type acc, unsigned n)
@@ -297,6 +299,18 @@ static const struct row {
     { "wgmma of tf32", wgmma_tf32, "sm_90a", "8.0", { "m64n64k8.f32.tf32.tf32 {", ", 1, 1;" }, "satfinite" },
     { "wgmma of 8-bit floats", wgmma_fp8, "sm_90a", "8.0", { "m64n256k32.f32.e4m3.e5m2 {" }, "satfinite" },
     { "wgmma of integers", wgmma_s8, "sm_90a", "8.0", { "m64n96k32.satfinite.s32.s8.s8 {" }, ", 1, 1;" },
+    { "wgmma of signed by unsigned integers",
+      wgmma_s8_u8,
+      "sm_90a",
+      "8.4",
+      { "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.u8 {" },
+      ", 1, 1;" },
+    { "wgmma of unsigned by signed integers, A in registers",
+      wgmma_u8_s8,
+      "sm_90a",
+      "8.4",
+      { "wgmma.mma_async.sync.aligned.m64n16k32.satfinite.s32.u8.s8 {" },
+      ", 1, 1;" },
     { "wgmma with A in registers",
       wgmma_fragments,
       "sm_90a",
@@ -423,6 +437,20 @@ static void threads_2048(const parts *x)
 }
 static void no_group(const parts *x) { cj_block_broadcast(x->f, x->v, 0, NULL, &out); }
 static void predicate_value(const parts *x) { cj_warp_broadcast(x->f, x->p, 0, &out); }
+static void lane_32(const parts *x) { cj_warp_broadcast(x->f, x->v, 32, &out); }
+static void lane_below_0(const parts *x) { cj_warp_broadcast(x->f, x->v, -1, &out); }
+static void thread_32(const parts *x)
+{
+    cj_block_broadcast(x->f, x->v, 32, CJ_THREAD_GROUP(.threads = 32), &out);
+}
+static void thread_64(const parts *x)
+{
+    cj_block_broadcast(x->f, x->v, 64, CJ_THREAD_GROUP(.threads = 64), &out);
+}
+static void uniform_f64(const parts *x) { cj_warp_uniform(x->f, cj_reg(x->f, CJ_F64), &out); }
+static void uniform_u16(const parts *x) { cj_warp_uniform(x->f, cj_reg(x->f, CJ_U16), &out); }
+static void uniform_predicate(const parts *x) { cj_warp_uniform(x->f, x->p, &out); }
+static void uniform_clock(const parts *x) { cj_warp_uniform(x->f, cj_sreg(x->f, "%clock64"), &out); }
 static void registers_41(const parts *x) { cj_role_fewer(x->f, x->w, 0, 1, 41); }
 static void no_warpgroups(const parts *x) { cj_role_more(x->f, x->w, 0, 0, 232); }
 static void stages_0(const parts *x) { cj_ring_init(x->f, x->bars, 0, 1, 1); }
@@ -438,6 +466,11 @@ static void ring_not_begun(const parts *x)
 }
 static void ring_null(const parts *x) { cj_ring_wait_full(x->f, NULL); }
 static void copy_of_12(const parts *x) { cj_async_copy(x->f, x->shared, x->global, 12); }
+static void copy_from_u32(const parts *x) { cj_async_copy(x->f, x->shared, x->w, 16); }
+static void copy_from_u32_offset(const parts *x) { cj_async_copy_zero(x->f, x->shared, cj_mem(x->f, x->w, 16), 16, 8); }
+static void bulk_from_u32(const parts *x) { cj_bulk_load(x->f, x->shared, x->w, 1024, x->bars); }
+static void bulk_to_u32(const parts *x) { cj_bulk_store(x->f, x->w, x->shared, 1024); }
+static void map_in_u32(const parts *x) { cj_tma_prefetch(x->f, x->w); }
 static void groups_32(const parts *x) { cj_bulk_wait(x->f, 32); }
 static void float_address(const parts *x) { cj_cluster_at(x->f, x->v, 1); }
 static void six_coordinates(const parts *x)
@@ -457,6 +490,12 @@ static void k_12(const parts *x)
 {
     cj_mma_a(x->f, &(const cj_mma_shape){ .k = 12, .a = CJ_MMA_BF16, .b = CJ_MMA_BF16, .d = CJ_MMA_F32 });
 }
+static void place_of_k_12(const parts *x)
+{
+    cj_mma_a_position(x->f, &(const cj_mma_shape){ .k = 12, .a = CJ_MMA_BF16, .b = CJ_MMA_BF16, .d = CJ_MMA_F32 }, &out,
+                      NULL);
+}
+static void place_of_no_shape(const parts *x) { cj_mma_b_position(x->f, NULL, NULL, &out); }
 static void type_99(const parts *x)
 {
     cj_mma_b(x->f, &(const cj_mma_shape){ .k = 16, .a = (cj_mma_type)99, .b = CJ_MMA_BF16, .d = CJ_MMA_F32 });
@@ -470,6 +509,39 @@ static void no_matrix(const parts *x)
 {
     const cj_wgmma_matrix a = { .high = 0 };
     cj_wgmma_operand(x->f, &a, 0);
+}
+static void operand_at(const parts *x, cj_val offset)
+{
+    cj_wgmma_matrix a;
+    cj_wgmma_matrix_begin(x->f, x->shared, 16, 1024, CJ_SWIZZLE_128B, &a);
+    cj_wgmma_operand(x->f, &a, offset);
+}
+static void operand_at_8(const parts *x) { operand_at(x, cj_imm(x->f, 8)); }
+static void operand_at_minus_24(const parts *x) { operand_at(x, cj_imm(x->f, -24)); }
+static void operand_far_off(const parts *x) { operand_at(x, cj_imm(x->f, 262144)); }
+static void n_of_s8(const parts *x)
+{
+    wgmma_of(x, &(const cj_wgmma_shape){ .n = 32, .a = CJ_MMA_S8, .b = CJ_MMA_S8, .d = CJ_MMA_S32, .b_mn = 1 }, false);
+}
+static void m_of_u8(const parts *x)
+{
+    cj_wgmma_accumulators(x->f, &(const cj_wgmma_shape){ .n = 32, .a = CJ_MMA_U8, .b = CJ_MMA_S8, .d = CJ_MMA_S32,
+                                                         .a_mn = 1 });
+}
+static void m_of_tf32(const parts *x)
+{
+    wgmma_of(x, &(const cj_wgmma_shape){ .n = 8, .a = CJ_MMA_TF32, .b = CJ_MMA_TF32, .d = CJ_MMA_F32, .a_mn = 1 },
+             false);
+}
+static void n_of_e4m3(const parts *x)
+{
+    wgmma_of(x, &(const cj_wgmma_shape){ .n = 8, .a = CJ_MMA_E4M3, .b = CJ_MMA_E5M2, .d = CJ_MMA_F32, .b_mn = 1 },
+             true);
+}
+static void m_of_registers(const parts *x)
+{
+    wgmma_of(x, &(const cj_wgmma_shape){ .n = 8, .a = CJ_MMA_BF16, .b = CJ_MMA_BF16, .d = CJ_MMA_F32, .a_mn = 1 },
+             true);
 }
 static void groups_8(const parts *x) { cj_wgmma_wait(x->f, 8); }
 static void three_matrices(const parts *x) { cj_matrix_load(x->f, 3, 0, x->shared, &out); }
@@ -509,6 +581,14 @@ static const struct { void (*make)(const parts *); cj_status status; const char 
     { threads_2048, CJ_EINVAL, "the group has 2048 threads" },
     { no_group, CJ_EINVAL, "the group is NULL" },
     { predicate_value, CJ_EPTX, "wants a type of 16, 32 or 64 bits" },
+    { lane_32, CJ_EINVAL, "cj_warp_broadcast: the lane is 32, wants 0 to 31" },
+    { lane_below_0, CJ_EINVAL, "cj_warp_broadcast: the lane is -1, wants 0 to 31" },
+    { thread_32, CJ_EINVAL, "cj_block_broadcast: the thread is 32, wants 0 to 31" },
+    { thread_64, CJ_EINVAL, "cj_block_broadcast: the thread is 64, wants 0 to 63" },
+    { uniform_f64, CJ_EPTX, "cj_warp_uniform: the value is .f64, wants 32 bits; cj_warp_broadcast takes others" },
+    { uniform_u16, CJ_EPTX, "cj_warp_uniform: the value is .u16, wants 32 bits" },
+    { uniform_predicate, CJ_EPTX, "cj_warp_uniform: the value is .pred, wants 32 bits" },
+    { uniform_clock, CJ_EPTX, "cj_warp_uniform: the value is .u64, wants 32 bits" },
     { registers_41, CJ_EINVAL, "41 registers, wants a multiple of 8 from 24 to 256" },
     { no_warpgroups, CJ_EINVAL, "no warpgroups" },
     { stages_0, CJ_EINVAL, "0 stages, wants 1 to 64" },
@@ -516,15 +596,30 @@ static const struct { void (*make)(const parts *); cj_status status; const char 
     { ring_not_begun, CJ_EINVAL, "cj_ring_begin has not started the ring" },
     { ring_null, CJ_EINVAL, "the ring is NULL" },
     { copy_of_12, CJ_EINVAL, "a copy of 12 bytes, wants 4, 8 or 16" },
+    { copy_from_u32, CJ_EPTX, "cj_async_copy: the global address is in a .u32 register, wants 64 bits" },
+    { copy_from_u32_offset, CJ_EPTX, "cj_async_copy_zero: the global address is in a .u32 register, wants 64 bits" },
+    { bulk_from_u32, CJ_EPTX, "cj_bulk_load: the global address is in a .u32 register, wants 64 bits" },
+    { bulk_to_u32, CJ_EPTX, "cj_bulk_store: the global address is in a .u32 register, wants 64 bits" },
+    { map_in_u32, CJ_EPTX, "cj_tma_prefetch: the tensor map is in a .u32 register, wants 64 bits" },
     { groups_32, CJ_EINVAL, "32 groups, at most 31" },
     { float_address, CJ_EPTX, "the shared address is .f32" },
     { six_coordinates, CJ_EPTX, "6 coordinates, at most 5" },
     { n_12, CJ_EINVAL, "there is no wgmma.mma_async.sync.aligned.m64n12k16.f32.bf16.bf16" },
     { mixed_types, CJ_EINVAL, "there is no wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.f16" },
     { k_12, CJ_EINVAL, "there is no mma.sync.aligned.m16n8k12" },
+    { place_of_k_12, CJ_EINVAL, "cj_mma_a_position: there is no mma.sync.aligned.m16n8k12" },
+    { place_of_no_shape, CJ_EINVAL, "cj_mma_b_position: the shape is NULL" },
     { type_99, CJ_EINVAL, "a type of the shape does not exist" },
     { stride_8, CJ_EINVAL, "the stride distance is 8 bytes, wants a multiple of 16" },
     { no_matrix, CJ_EINVAL, "cj_wgmma_matrix_begin has not made the matrix" },
+    { operand_at_8, CJ_EINVAL, "cj_wgmma_operand: the offset is 8 bytes, wants a multiple of 16 below 262144" },
+    { operand_at_minus_24, CJ_EINVAL, "cj_wgmma_operand: the offset is -24 bytes, wants a multiple of 16" },
+    { operand_far_off, CJ_EINVAL, "cj_wgmma_operand: the offset is 262144 bytes, wants a multiple of 16 below" },
+    { n_of_s8, CJ_EINVAL, "b_mn is 1, but only matrices of f16 and bf16 may have n contiguous, not of s8; store it" },
+    { m_of_u8, CJ_EINVAL, "cj_wgmma_accumulators: a_mn is 1, but only matrices of f16 and bf16 may have m contiguous" },
+    { m_of_tf32, CJ_EINVAL, "a_mn is 1, but only matrices of f16 and bf16 may have m contiguous, not of tf32" },
+    { n_of_e4m3, CJ_EINVAL, "b_mn is 1, but only matrices of f16 and bf16 may have n contiguous, not of e5m2" },
+    { m_of_registers, CJ_EINVAL, "cj_wgmma: a_mn is 1, but A is in registers, which have one layout; set it to 0" },
     { groups_8, CJ_EINVAL, "8 groups, at most 7" },
     { three_matrices, CJ_EINVAL, "3 matrices, wants 1, 2 or 4" },
     { pitch_of_swizzle, CJ_EINVAL, "rows of 64 bytes, the swizzle wants 128" },

@@ -94,6 +94,12 @@ static const struct wgmma_case {
     { "tf32", { .n = 64, .a = CJ_MMA_TF32, .b = CJ_MMA_TF32, .d = CJ_MMA_F32 }, false, CJ_F32 },
     { "e4m3", { .n = 96, .a = CJ_MMA_E4M3, .b = CJ_MMA_E4M3, .d = CJ_MMA_F32 }, false, CJ_VOID },
     { "s8", { .n = 64, .a = CJ_MMA_S8, .b = CJ_MMA_S8, .d = CJ_MMA_S32 }, false, CJ_S32 },
+    { "s8, A in registers", { .n = 48, .a = CJ_MMA_S8, .b = CJ_MMA_S8, .d = CJ_MMA_S32 }, true, CJ_VOID },
+    { "s8 by u8", { .n = 32, .a = CJ_MMA_S8, .b = CJ_MMA_U8, .d = CJ_MMA_S32 }, false, CJ_VOID },
+    { "u8 by s8, A in registers, saturating",
+      { .n = 96, .a = CJ_MMA_U8, .b = CJ_MMA_S8, .d = CJ_MMA_S32, .saturate = 1 },
+      true,
+      CJ_VOID },
 };
 enum { WGMMA_CASES = sizeof wgmma_cases / sizeof *wgmma_cases };
 

@@ -56,6 +56,14 @@ static const struct product {
     { "s32.s8.s8", 64, 32, S8, S8, S32, &k_128, &k_128, 0, 0, false },
     { "s32.u8.u8", 16, 32, U8, U8, S32, &k_64, &k_none, 0, 0, true },
     { "satfinite.s32.s8.s8", 32, 32, S8, S8, S32, &k_none, &k_32, 0, 0, false },
+    { "s32.s8.s8", 80, 32, S8, S8, S32, &in_registers, &k_128, 0, 0, false },
+    { "satfinite.s32.u8.u8", 24, 32, U8, U8, S32, &in_registers, &k_none, 0, 0, false },
+    { "s32.s8.u8", 64, 32, S8, U8, S32, &k_128, &k_128, 0, 0, false },
+    { "s32.u8.s8", 24, 32, U8, S8, S32, &k_64, &k_none, 0, 0, true },
+    { "s32.u8.s8", 96, 32, U8, S8, S32, &in_registers, &k_64, 0, 0, false },
+    { "satfinite.s32.s8.u8", 8, 32, S8, U8, S32, &in_registers, &k_32, 0, 0, false },
+    { "satfinite.s32.s8.u8", 32, 32, S8, U8, S32, &k_none, &k_128, 0, 0, false },
+    { "satfinite.s32.u8.s8", 48, 32, U8, S8, S32, &k_32, &k_128_apart, 0, 0, false },
 };
 
 /* ---- Where elements are ------------------------------------------------------------------------------------------ */

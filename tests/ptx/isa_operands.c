@@ -78,6 +78,12 @@ static const struct { const char *line, *says;
       "{%b32_0, %b32_1, %b32_2, %b32_3}, {%b32_4, %b32_5, %b32_6, %b32_7}, "
       "{%f32_0, %f32_1, %f32_2, %f32_3};",
       "operand b has 4 registers, wants 2 of .b32" },
+    { "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {%s32_0, %s32_1, %s32_2, %s32_3}, "
+      "{%b32_0, %b32_1, %b32_2, %b32_3}, %b64_4, %pred_0;",
+      NULL },
+    { "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {%s32_0, %s32_1, %s32_2, %s32_3}, "
+      "{%b32_0, %b32_1}, %b64_4, %pred_0;",
+      "operand a has 2 registers, wants 4 of .b32" },
     { "lop3.b32 %b32_0, %b32_1, %b32_2, %b32_3, 255;", NULL },
     { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1, [sv+8];", NULL },
     { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1;", "has 2 operands, wants 3: a, b, c" },

@@ -43,6 +43,7 @@ static const struct { const char *begins, *holds, *why, *reason; } accidents[] =
     { "ldmatrix.", "%pred", "a register of the wrong type", "takes predicates" },
     { "stmatrix.", "%pred", "a register of the wrong type", "takes predicates" },
     { "wgmma.", ".wait_group", "a literal above the range", "takes any; the manual has 0 to 7" },
+    { "wgmma.mma_async.", "{%pred_1", "a register of the wrong type", "takes predicates for integers of A" },
     { "mma.", ".m8n8k", "a register of the wrong type", "takes .f32 for integers, but not in PTX 6.5" },
     { "mma.", "%pred", "a register of the wrong type", "takes predicates" },
     { "tcgen05.", "%pred", "a register of the wrong type", "takes predicates" },

@@ -8,7 +8,15 @@ enum { WARP_SHIFT = 5, WARPGROUP_SHIFT = 7, LEAST_REGISTERS = 24, MOST_REGISTERS
 void cj_warp_uniform(cj_fn *f, cj_val v, cj_val *uniform)
 {
     if (uniform) *uniform = CJI_NULL;
-    if (!cji_fn_open(f, __func__)) return;
+    unsigned type;
+    if (!cji_fn_open(f, __func__) || !cji_val_usable(f, v, __func__, "the value") ||
+        !cji_prepare(f, &v, 1, &type, __func__))
+        return;
+    if (type == CJ_PRED || cji_type_bits(type) != 32) {
+        cji_block_fail(f, CJ_EPTX, __func__, "the value is .%s, wants 32 bits; cj_warp_broadcast takes others",
+                       cji_type_word(type));
+        return;
+    }
     cj_val r = cj_shfl_idx(f, v, cji_imm_int(f, 0));
     if (uniform) *uniform = r;
 }

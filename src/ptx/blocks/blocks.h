@@ -22,6 +22,15 @@ void cji_block_ins(cj_fn *f, cj_val guard, const char *mnemonic, const cj_val *v
     cji_block_ins(f, guard, mnemonic, (const cj_val[]){ __VA_ARGS__ }, \
                   sizeof((const cj_val[]){ __VA_ARGS__ }) / sizeof(cj_val))
 
+/* Is it a whole number, and which?  One above INT64_MAX is INT64_MAX. */
+static inline bool cji_number_is(const cj_fn *f, cj_val v, int64_t *x)
+{
+    if (cji_val_kind(v) != CJI_K_IMM) return false;
+    const cji_lit *l = &f->lit[(uint32_t)v.bits];
+    *x = l->wide ? INT64_MAX : (int64_t)l->bits;
+    return l->lit == CJI_LIT_INT;
+}
+
 /* The failure of a block, left in the module. */
 void cji_block_fail(cj_fn *f, cj_status status, const char *call, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

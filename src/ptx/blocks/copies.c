@@ -11,6 +11,19 @@ static cj_val mem(cj_fn *f, cj_val v, const char *call, const char *what)
     return cji_fn_open(f, call) && cji_val_usable(f, v, call, what) ? cji_block_mem(f, v, 0) : CJI_NULL;
 }
 
+/* The same of global memory.  PTX takes a register of 32 bits, too, such as a shared address in its place. */
+static cj_val global_mem(cj_fn *f, cj_val v, const char *call, const char *what)
+{
+    cj_val at = mem(f, v, call, what);
+    if (!at.bits) return at;
+    uint32_t base = f->mem[(uint32_t)at.bits].base;
+    if (cji_word_kind(base) != CJI_K_REG) return at;
+    unsigned type = f->reg[cji_word_index(base)].type;
+    if (cji_type_bits(type) == 64) return at;
+    cji_block_fail(f, CJ_EPTX, call, "%s is in a .%s register, wants 64 bits", what, cji_type_word(type));
+    return CJI_NULL;
+}
+
 static cj_val copy_number(cj_fn *f, cj_val v, const char *call, const char *what)
 {
     return cji_val_usable(f, v, call, what) ? cji_settle(f, v, call) : CJI_NULL;
@@ -33,7 +46,7 @@ static void plain_ins(cj_fn *f, cj_val p, const char *mnemonic, const char *call
 static void thread_copy(cj_fn *f, cj_val shared, cj_val global, unsigned bytes, const cj_val *source, const char *call)
 {
     cj_val to = mem(f, shared, call, "the shared address");
-    cj_val from = to.bits ? mem(f, global, call, "the global address") : to;
+    cj_val from = to.bits ? global_mem(f, global, call, "the global address") : to;
     if (!from.bits) return;
     if (bytes != 4 && bytes != 8 && bytes != 16) {
         cji_block_fail(f, CJ_EINVAL, call, "a copy of %u bytes, wants 4, 8 or 16", bytes);
@@ -65,7 +78,7 @@ static void bulk_load(cj_fn *f, cj_val p, cj_val shared, cj_val global, cj_val b
 {
     cj_val v[4];
     v[0] = mem(f, shared, call, "the shared address");
-    v[1] = v[0].bits ? mem(f, global, call, "the global address") : CJI_NULL;
+    v[1] = v[0].bits ? global_mem(f, global, call, "the global address") : CJI_NULL;
     v[2] = v[1].bits ? copy_number(f, bytes, call, "the number of bytes") : CJI_NULL;
     v[3] = v[2].bits ? mem(f, mbarrier, call, "the mbarrier") : CJI_NULL;
     if (v[3].bits) cji_block_ins(f, p, CJI_SPELLED(BULK_LOAD), v, 4);
@@ -84,7 +97,7 @@ void cj_bulk_load(cj_fn *f, cj_val shared, cj_val global, cj_val bytes, cj_val m
 static void bulk_store(cj_fn *f, cj_val p, cj_val global, cj_val shared, cj_val bytes, const char *call)
 {
     cj_val v[3];
-    v[0] = mem(f, global, call, "the global address");
+    v[0] = global_mem(f, global, call, "the global address");
     v[1] = v[0].bits ? mem(f, shared, call, "the shared address") : CJI_NULL;
     v[2] = v[1].bits ? copy_number(f, bytes, call, "the number of bytes") : CJI_NULL;
     if (v[2].bits) cji_block_ins(f, p, CJI_SPELLED(BULK_STORE), v, 3);
@@ -127,7 +140,7 @@ cj_val cj_param_tensor_map(cj_fn *f, const char *name)
 
 static void prefetch(cj_fn *f, cj_val p, cj_val map, const char *call)
 {
-    cj_val at = mem(f, map, call, "the tensor map");
+    cj_val at = global_mem(f, map, call, "the tensor map");
     if (at.bits) CJI_INS(f, p, CJI_SPELLED(PREFETCH_TENSORMAP), at);
 }
 

@@ -14,7 +14,10 @@ static const struct { const char *word; uint8_t bits; } types[] = {
 const char *cji_mma_type_word(cj_mma_type t) { return types[t].word; }
 uint32_t cji_mma_type_bits(cj_mma_type t) { return types[t].bits; }
 
-/* ---- Positions --------------------------------------------------------------------------------------------------- */
+/* ---- Positions of accumulators ----------------------------------------------------------------------------------- */
+
+uint32_t cj_acc_row(uint32_t i) { return 8 * (i >> 1 & 1); }
+uint32_t cj_acc_column(uint32_t i) { return 8 * (i >> 2) + (i & 1); }
 
 static void acc_position(cj_fn *f, bool warpgroup, cj_val *row, cj_val *column, const char *call)
 {
@@ -79,6 +82,52 @@ void cj_mma(cj_fn *f, const cj_mma_shape *mma, cj_val d, cj_val a, cj_val b, cj_
     char mnemonic[CJI_MNEMONIC_MAX];
     const cj_val v[4] = { d, a, b, c };
     if (mma_mnemonic(f, mma, mnemonic, sizeof mnemonic, __func__)) cj_ins_n(f, mnemonic, v, 4);
+}
+
+/* ---- Positions of fragments -------------------------------------------------------------------------------------- */
+
+/* How many elements a register has. */
+static uint32_t in_register(cj_mma_type t)
+{
+    return cji_mma_type_good(t) && types[t].bits < 32 ? 32u / types[t].bits : 1;
+}
+
+/* Lane l begins at row l / 4 of A, or column l / 4 of B, and behind as many elements of k as l % 4 registers have. */
+static void fragment_position(cj_fn *f, const cj_mma_shape *s, bool b, cj_val *row, cj_val *column, const char *call)
+{
+    char mnemonic[CJI_MNEMONIC_MAX];
+    if (row) *row = CJI_NULL;
+    if (column) *column = CJI_NULL;
+    if (!mma_mnemonic(f, s, mnemonic, sizeof mnemonic, call)) return;
+    cj_val *outer = b ? column : row, *k = b ? row : column;
+    cj_val lane = cj_and(f, cj_thread_id(f, CJ_X), cji_imm_int(f, MMA_LANES - 1));
+    if (outer) *outer = cj_shr(f, lane, cji_imm_int(f, 2));
+    if (k) *k = cj_mul(f, cj_and(f, lane, cji_imm_int(f, 3)), cji_imm_int(f, in_register(b ? s->b : s->a)));
+}
+
+void cj_mma_a_position(cj_fn *f, const cj_mma_shape *mma, cj_val *row, cj_val *column)
+{
+    fragment_position(f, mma, false, row, column, __func__);
+}
+
+void cj_mma_b_position(cj_fn *f, const cj_mma_shape *mma, cj_val *row, cj_val *column)
+{
+    fragment_position(f, mma, true, row, column, __func__);
+}
+
+/* Registers of A are 8 rows apart, and every second one as far in k as four lanes reach; those of B in k alone. */
+uint32_t cj_mma_a_row(const cj_mma_shape *mma, uint32_t i) { return mma ? 8 * (i / in_register(mma->a) % 2) : 0; }
+
+uint32_t cj_mma_a_column(const cj_mma_shape *mma, uint32_t i)
+{
+    uint32_t each = mma ? in_register(mma->a) : 1;
+    return i / each / 2 * 4 * each + i % each;
+}
+
+uint32_t cj_mma_b_row(const cj_mma_shape *mma, uint32_t i)
+{
+    uint32_t each = mma ? in_register(mma->b) : 1;
+    return i / each * 4 * each + i % each;
 }
 
 /* ---- ldmatrix and stmatrix --------------------------------------------------------------------------------------- */

@@ -182,12 +182,24 @@ void cj_block_scan_fn(cj_fn *f, cj_fn *op, cj_val v, cj_val identity, const cj_t
 
 /* ---- Broadcast --------------------------------------------------------------------------------------------------- */
 
+/* Is the index of a lane or thread, if it is a number, below `end`? */
+static bool good_index(cj_fn *f, cj_val index, uint32_t end, const char *what, const char *call)
+{
+    int64_t x;
+    if (!cji_val_usable(f, index, call, what)) return false;
+    if (!cji_number_is(f, index, &x) || (x >= 0 && x < end)) return true;
+    return cji_block_fail(f, CJ_EINVAL, call, "%s is %lld, wants 0 to %u", what, (long long)x,
+                          end - 1), false;
+}
+
 void cj_block_broadcast(cj_fn *f, cj_val v, cj_val from, const cj_thread_group *group, cj_val *result)
 {
     cji_parts p;
     team r;
     if (result) *result = CJI_NULL;
-    if (!cji_parts_of(f, v, &p, __func__) || !group_enter(f, group, &p, &r, __func__)) return;
+    if (!cji_parts_of(f, v, &p, __func__) || !group_enter(f, group, &p, &r, __func__) ||
+        !good_index(f, from, group->threads, "the thread", __func__))
+        return;
     if (r.warps == 1) {
         p = cji_parts_shuffle(f, CJI_LANES_IDX, &p, from, WARP_LANES, NULL, __func__);
     } else {
@@ -203,7 +215,7 @@ void cj_warp_broadcast(cj_fn *f, cj_val v, cj_val lane, cj_val *result)
 {
     cji_parts p;
     if (result) *result = CJI_NULL;
-    if (!cji_parts_of(f, v, &p, __func__) || !cji_val_usable(f, lane, __func__, "the lane")) return;
+    if (!cji_parts_of(f, v, &p, __func__) || !good_index(f, lane, WARP_LANES, "the lane", __func__)) return;
     p = cji_parts_shuffle(f, CJI_LANES_IDX, &p, lane, WARP_LANES, NULL, __func__);
     cji_parts_give(f, &p, result);
 }
