@@ -86,8 +86,7 @@ static void release_image(void *value)
 
 static bool good_image(const void *value) { return ((const cji_image_value *)value)->found.room != NULL; }
 static uint64_t image_weight(const void *value) { return ((const cji_image_value *)value)->found.room_bytes; }
-/* A process that loads a few kernels writes no more pages than it must. */
-static const cji_memo_rules image_rules = { retain_image, release_image, good_image, image_weight, 256 };
+static const cji_memo_rules image_rules = { retain_image, release_image, good_image, image_weight };
 
 /* The device's, made at first use; NULL without memory. */
 static cji_memo *images_of(cj_device *dev)
