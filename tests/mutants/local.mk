@@ -626,3 +626,5 @@ mutants += %D%/wgmma_pending_sums_are_read.patch
 mutants += %D%/wgmma_is_done_at_once.patch
 mutants += %D%/hidden_variable_is_usable.patch
 mutants += %D%/variable_hides_what_is_named.patch
+mutants += %D%/link_dumps_no_text.patch
+mutants += %D%/link_takes_the_first_of_a_name.patch
