@@ -63,8 +63,9 @@ CJ_API cj_driver *cj_driver_open(const char *which);
 typedef void *(*cj_symbol_fn)(void *user, const char *symbol);
 
 /* Opens a driver whose entry points come from `get_symbol`, which is called during this call only.
- * The entry points must stay valid while the driver is open.  Its kind is "custom".  Otherwise as
- * cj_driver_open.
+ * The entry points must stay valid while the driver is open.  Its kind is "custom".  It has a
+ * kernel cache if cuInit, cuLink* and cuModuleLoadData are functions of files, which identify it;
+ * none where they are code that was made in memory.  Otherwise as cj_driver_open.
  * Errors, in the failed object that is returned: as cj_driver_open, and
  *   CJ_EINVAL: `get_symbol` is NULL */
 CJ_API cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user);
@@ -139,7 +140,9 @@ CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_op
 /* Makes a device of an existing CUcontext.  For the context of an open device the same cj_device is
  * returned.  The caller keeps ownership of `context`, which must outlive the device, all objects
  * made from it and their deferred releases.  Destroy it only after all these objects were freed,
- * cj_device_collect has returned 0, and cj_device_close has been called.  Returns at once.
+ * cj_device_collect has returned 0, and cj_device_close has been called.
+ * Blocks: for a device that is not open it reads the kernels that the program used lately from the
+ * kernel cache, as cj_device_open does.
  * Never NULL.  Owned by the caller, free with cj_device_close.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `context` is NULL, or cannot be made current
@@ -148,7 +151,12 @@ CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_op
 CJ_API cj_device *cj_device_wrap(cj_driver *drv, void *context);
 
 /* Closes the device.  The last close waits up to 0.2 s for deferred releases.  If some remain, the
- * device and its context stay until the device is opened again or the process exits.
+ * device and its context stay until the device is opened again or the process exits.  It also
+ * writes to the kernel cache which kernels the program used (docs/driver.md).
+ *
+ * Objects that were made of the device keep it.  The free of the last of them releases the context.
+ * Where such an object loaded kernels after the last close, that free writes which, as the close
+ * does, so it does not return at once: cj_kernel_free, cj_module_free and all others.
  * Blocks.  May be NULL. */
 CJ_API void cj_device_close(cj_device *dev);
 

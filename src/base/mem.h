@@ -29,6 +29,7 @@ void *cji_arena_alloc(cji_arena *a, size_t size); /* 16-byte aligned, zeroed; NU
 char *cji_arena_strndup(cji_arena *a, const char *s, size_t n);
 void cji_arena_clear(cji_arena *a);               /* frees all blocks and keeps room for as many, within limits */
 void cji_arena_free(cji_arena *a);
+size_t cji_arena_bytes(const cji_arena *a);       /* that its chunks take */
 
 /* ---- Growing text ---- */
 typedef struct cji_text {

@@ -173,3 +173,10 @@ void cji_arena_free(cji_arena *a)
     }
     a->chunk = NULL;
 }
+
+size_t cji_arena_bytes(const cji_arena *a)
+{
+    size_t bytes = 0;
+    for (const struct cji_arena_chunk *c = a->chunk; c; c = c->next) bytes += sizeof *c + c->size;
+    return bytes;
+}

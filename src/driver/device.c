@@ -235,7 +235,10 @@ void cj_device_close(cj_device *dev)
 {
     CJI_NO_CANCEL;
     if (!cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) return;
-    if (!cji_obj_failed(dev) && atomic_fetch_sub(&dev->handles, 1) == 1) settle_releases(&dev->queue);
+    if (!cji_obj_failed(dev) && atomic_fetch_sub(&dev->handles, 1) == 1) {
+        settle_releases(&dev->queue);
+        cji_image_cache_list(dev);
+    }
     cji_device_drop(dev);
 }
 

@@ -238,7 +238,8 @@ struct cj_image {
     struct cji_image_value *shared; /* whose memory `data` is (image_cache.c); NULL: the image's own */
     cji_text log;
     cji_entries *entries;      /* of the PTX that it was compiled from; NULL for kept bytes */
-    bool text;                 /* the bytes are PTX with its NUL: the driver has no linker, and loading compiles it */
+    bool text;                 /* the bytes are PTX with its NUL: the linker has not compiled it, and loading does */
+    bool whole;                /* with that: there is one, but the compiler takes the text as a whole program only */
     cj_compile_opts compile;   /* with that: how, normalised */
 };
 

@@ -41,15 +41,16 @@ static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji
 {
     CJI_NO_CANCEL;
     cji_scope scope;
-    if (cji_jit_lacks_linker(img->dev->drv) || is_slower_linked(text))
+    if (cji_jit_lacks_linker(img->dev->drv) || img->whole || is_slower_linked(text))
         return cji_image_keep_text(img, text, bytes, o, call);
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
     status = cji_jit_link(img, img->dev, text, bytes, from, o, &img->data, &img->bytes, &img->log, call);
     img->room = img->bytes;
     cji_scope_leave(&scope);
-    if (status == CJ_OK && !img->data) return cji_image_keep_text(img, text, bytes, o, call);
-    return status;
+    if (status != CJ_OK || img->data) return status;
+    img->whole = !cji_jit_lacks_linker(img->dev->drv);
+    return cji_image_keep_text(img, text, bytes, o, call);
 }
 
 static cj_status take_entries(cj_image *img, cji_entries *entries, const char *call)

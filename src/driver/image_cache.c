@@ -1,6 +1,7 @@
 /* Images from the kernel cache: of the device in memory, and of the user on disk below that.  The key of an image is a
  * hash of everything that the compiler's answer depends on: the module, how it is printed and compiled, the device's
  * target, and the builds of driver, linker and this library. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,19 +11,34 @@
 #include "driver/cache/memo.h"
 #include "driver/image.h"
 #include "driver/image_cache.h"
+#include "driver/symbols.h"
+
+/* A resolver may have the compiler, or what loads its code, from another library than cuInit.  False: from none. */
+static bool put_other_builds(const cj_driver *drv, const void *start, cji_hasher *h)
+{
+    static const int rows[] = { CJI_CU_ID_cuLinkCreate, CJI_CU_ID_cuLinkAddData, CJI_CU_ID_cuLinkComplete,
+                                CJI_CU_ID_cuModuleLoadData };
+    Dl_info first, other;
+    if (!dladdr(start, &first)) return false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const void *address = cji_cu_get(&drv->cu, rows[i]);
+        if (drv->missing[rows[i]] || (dladdr(address, &other) && other.dli_fbase == first.dli_fbase)) continue;
+        if (!cji_build_identity(address, h)) return false;
+    }
+    return true;
+}
 
 void cji_image_cache_identify(cj_driver *drv)
 {
     cji_hasher h;
-    void *start;
-    memcpy(&start, &drv->cu.cuInit, sizeof start);
+    void *start = cji_cu_get(&drv->cu, CJI_CU_ID_cuInit);
     cji_hasher_begin(&h);
     cji_hasher_u64(&h, CJI_DISK_FORMAT);
     cji_hasher_list(&h, cj_version(), strlen(cj_version()), 1);
     cji_hasher_u64(&h, cj_table_hash());
     cji_build_own(&h);
     cji_hasher_u64(&h, (uint64_t)drv->kind << 32 | (uint32_t)drv->version);
-    drv->cached = cji_build_identity(start, &h);
+    drv->cached = cji_build_identity(start, &h) && put_other_builds(drv, start, &h);
     /* libcuda loads its compiler with the first PTX, from its own folder; it is of the same package. */
     cji_build_neighbour(start, "libnvidia-ptxjitcompiler.so.1", &h);
     drv->build = cji_hasher_end(&h);
@@ -70,7 +86,14 @@ typedef struct cji_image_value {
     atomic_uint refs;
     atomic_bool use_due;  /* it was read ahead, and its first load is the use of its entry */
     cji_disk_found found; /* room NULL: it could not be compiled */
+    char *log;            /* found.log, where that is not in the room */
 } cji_image_value;
+
+/* What is stored of a module that the compiler takes as a whole program only, in place of code: that it is one, so that
+ * no other process links it in vain. */
+static const char whole_mark[] = "w";
+enum { WHOLE_MARK_BYTES = 1 };
+static bool is_whole_mark(const cji_image_value *v) { return v->found.code_bytes == WHOLE_MARK_BYTES; }
 
 static void retain_image(void *value)
 {
@@ -81,14 +104,22 @@ static void release_image(void *value)
 {
     cji_image_value *v = value;
     if (atomic_fetch_sub(&v->refs, 1) != 1) return;
+    cji_free(v->log, v->found.log_bytes);
     cji_disk_found_free(&v->found);
     cji_free(v, sizeof *v);
 }
 
 static bool good_image(const void *value) { return ((const cji_image_value *)value)->found.room != NULL; }
-static uint64_t image_weight(const void *value) { return ((const cji_image_value *)value)->found.room_bytes; }
-/* A process that loads a few kernels writes no more pages than it must. */
-static const cji_memo_rules image_rules = { retain_image, release_image, good_image, image_weight, 256 };
+/* What it takes on the heap, with its key and what the allocator itself needs. */
+static uint64_t image_weight(const void *value)
+{
+    enum { IMAGE_BESIDE = sizeof(cji_image_value) + 160 };
+    const cji_image_value *v = value;
+    const cji_entries *e = v->found.entries;
+    return IMAGE_BESIDE + v->found.room_bytes + (v->log ? v->found.log_bytes : 0) +
+           (e ? sizeof *e + cji_arena_bytes(&e->arena) : 0);
+}
+static const cji_memo_rules image_rules = { retain_image, release_image, good_image, image_weight };
 
 /* The device's, made at first use; NULL without memory. */
 static cji_memo *images_of(cj_device *dev)
@@ -138,8 +169,8 @@ static cji_disk_label label_of(const cj_device *dev)
 
 static void store_image(const cj_image *img, const cji_image_key *key)
 {
-    cji_disk_image image = { .code = img->data,
-                             .code_bytes = img->bytes,
+    cji_disk_image image = { .code = img->text ? whole_mark : img->data,
+                             .code_bytes = img->text ? WHOLE_MARK_BYTES : img->bytes,
                              .log = img->log.p,
                              .log_bytes = img->log.n,
                              .entries = img->entries,
@@ -192,6 +223,22 @@ void cji_image_cache_prepare(cj_device *dev)
     }
 }
 
+void cji_image_cache_list(cj_device *dev)
+{
+    cji_disk_recent *fresh = cji_zalloc(sizeof *fresh), *done = NULL;
+    pthread_mutex_lock(&dev->modules_lock);
+    if (fresh && dev->recent && dev->recent->used.n) {
+        done = dev->recent;
+        memcpy(fresh->name, done->name, sizeof fresh->name);
+        fresh->fork_gen = done->fork_gen;
+        dev->recent = fresh;
+        fresh = NULL;
+    }
+    pthread_mutex_unlock(&dev->modules_lock);
+    cji_free(fresh, sizeof *fresh);
+    cji_disk_recent_end(done);
+}
+
 void cji_image_cache_unprepare(cj_device *dev)
 {
     cji_disk_recent_end(dev->recent);
@@ -207,9 +254,8 @@ static CJI_FIRST void note_first_load(cj_device *dev, cji_image_value *v, cji_ha
 
 static CJI_FIRST void note_image(cj_device *dev, cji_hash128 key)
 {
-    if (!dev->recent) return;
     pthread_mutex_lock(&dev->modules_lock);
-    cji_disk_keys_use(&dev->recent->used, key);
+    if (dev->recent) cji_disk_keys_use(&dev->recent->used, key);
     pthread_mutex_unlock(&dev->modules_lock);
 }
 
@@ -225,16 +271,37 @@ typedef struct image_request {
     cj_status status;
 } image_request;
 
-/* The code of `img`, which was compiled, becomes the value's; its log, which names lines of this builder, stays the
- * image's own. */
+/* The code of `img`, which was compiled, becomes the value's, with a copy of its log.  Not without memory. */
 static void give_data(cji_image_value *v, cj_image *img)
 {
+    const size_t n = img->log.n;
+    if (n && !(v->log = cji_alloc(n))) return;
+    if (n) memcpy(v->log, img->log.p, n);
     v->found = (cji_disk_found){ .room = img->data,
                                  .room_bytes = img->room,
                                  .code_bytes = img->bytes,
+                                 .log = v->log,
+                                 .log_bytes = n,
                                  .entries = cji_entries_retain(img->entries) };
     retain_image(v);
     img->shared = v;
+}
+
+static void give_mark(cji_image_value *v)
+{
+    unsigned char *room = cji_alloc(WHOLE_MARK_BYTES);
+    if (!room) return;
+    memcpy(room, whole_mark, WHOLE_MARK_BYTES);
+    v->found = (cji_disk_found){ .room = room, .room_bytes = WHOLE_MARK_BYTES, .code_bytes = WHOLE_MARK_BYTES };
+}
+
+/* Whether there is something to be stored. */
+static bool has_image(const cj_image *img) { return !img->text || img->whole; }
+
+static cj_status compile_whole(const image_request *r)
+{
+    r->img->whole = true;
+    return r->compile(r->img, r->user);
 }
 
 /* A value with the caller's reference; NULL without memory for one, or where nothing was compiled. */
@@ -246,13 +313,18 @@ static CJI_FIRST void *build_image(void *user)
     r->status = CJ_OK;
     if (v) atomic_init(&v->refs, 1);
     if (v && cji_disk_get(r->key->hash, r->img->dev->ready, &v->found)) {
+        if (is_whole_mark(v)) {
+            r->status = compile_whole(r);
+            return v;
+        }
         if (take_value(r->img, v)) return v;
         cji_disk_found_free(&v->found);
     }
     r->status = r->compile(r->img, r->user);
-    const bool code = r->status == CJ_OK && !r->img->text;
-    if (code) store_image(r->img, r->key);
-    if (v && code && !r->img->log.n) give_data(v, r->img);
+    if (r->status != CJ_OK || !has_image(r->img)) return v;
+    store_image(r->img, r->key);
+    if (v && r->img->text) give_mark(v);
+    else if (v) give_data(v, r->img);
     return v;
 }
 
@@ -264,11 +336,15 @@ CJI_FIRST cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_i
     cji_memo_how how;
     if (!images) return compile(img, user);
     cji_image_value *v = cji_memo_get(images, &key->hash, sizeof key->hash, build_image, &r, &how);
-    bool taken = !r.built && v && good_image(v) && take_value(img, v);
-    if (taken) note_first_load(img->dev, v, key->hash);
+    const bool there = !r.built && v && good_image(v), whole = there && is_whole_mark(v);
+    const bool taken = there && !whole && take_value(img, v);
+    if (taken || whole) note_first_load(img->dev, v, key->hash);
     if (v) release_image(v);
     /* What another thread could not compile fails here with this builder's lines. */
-    const cj_status status = r.built ? r.status : taken ? CJ_OK : compile(img, user);
-    if (status == CJ_OK && !img->text) note_image(img->dev, key->hash);
+    const cj_status status = r.built ? r.status
+                             : taken ? CJ_OK
+                             : whole ? compile_whole(&r)
+                                     : compile(img, user);
+    if (status == CJ_OK && has_image(img)) note_image(img->dev, key->hash);
     return status;
 }

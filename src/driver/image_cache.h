@@ -6,9 +6,11 @@
 
 /* What identifies the driver, its compiler and this library, for keys: when the driver is opened. */
 void cji_image_cache_identify(cj_driver *drv);
-/* What makes the first hits of a device quick ones, when it is opened: its program's latest images are read.  And the
- * end of it, with the last reference: which images it used is noted for the next process. */
+/* What makes the first hits of a device quick ones, when it is opened: its program's latest images are read. */
 void cji_image_cache_prepare(cj_device *dev);
+/* Which images it used is noted for the next process: when the program closes it, before others release it.  And the
+ * end of it, with the last reference, which notes what was used since. */
+void cji_image_cache_list(cj_device *dev);
 void cji_image_cache_unprepare(cj_device *dev);
 
 /* A compilation's place in the cache; off: it has none. */

@@ -23,7 +23,7 @@ struct cj_kernel_cache {
 static void retain_cached(void *k) { cji_obj_retain(k); }
 static void release_cached(void *k) { cj_kernel_free(k); }
 static bool good_cached(const void *k) { return !cji_obj_failed(k); }
-static const cji_memo_rules kernel_rules = { retain_cached, release_cached, good_cached, NULL, 2048 };
+static const cji_memo_rules kernel_rules = { retain_cached, release_cached, good_cached, NULL };
 
 static cj_kernel *failed_kernel(cj_status status, const char *call, const char *why)
 {

@@ -464,6 +464,7 @@ cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user)
         if (cji_obj_failed(opened)) return opened;
         find_checks(opened, get_symbol(user, "cujit_sim_fault"), get_symbol(user, "cujit_sim_suballoc"),
                     get_symbol(user, "cujit_sim_reset"));
+        cji_image_cache_identify(opened);
         cji_opened_lock();
         opened = cji_rooms_driver_opened(opened);
         cji_opened_unlock();

@@ -1,7 +1,9 @@
 /* What a linker rejects, and what it says: over a fake driver, so that each answer of the driver's linker occurs. */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/driver/libfake.h"
 #include "tests/driver/link_samples.h"
@@ -148,6 +150,66 @@ static void inputs(void)
     cj_image *img = cj_linker_link(l);
     tap_is_int(cj_error_of(img)->status, CJ_EINVAL, "a failed linker fails the link");
     cj_image_free(img), cj_linker_free(l);
+}
+
+/* ---- The folder of CUJIT_DUMP ------------------------------------------------------------------------------------ */
+
+/* Removes a folder with all its files, and says how many there were. */
+static int remove_dumps(const char *folder)
+{
+    char path[400];
+    int files = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        snprintf(path, sizeof path, "%s/%.200s", folder, e->d_name);
+        if (e->d_name[0] != '.' && unlink(path) == 0) files++;
+    }
+    if (dir) closedir(dir);
+    rmdir(folder);
+    return files;
+}
+
+/* All texts of a link that is rejected are written; what the log says of a line of one of them has the line. */
+static void dumps(void)
+{
+    static const char other[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k2()\n{\n ret;\n}\n";
+    static const struct {
+        const char *name;
+        CUresult result;
+        const char *log, *second, *says, *shows;
+    } cases[] = {
+        { "a wrong text", CUDA_ERROR_INVALID_PTX, "a.ptx:6:3: no register %r1\n", "b.ptx",
+          "the driver's compiler rejects a.ptx: a.ptx:6:3: no register %r1 [bad.u32 %r1;]",
+          ">     6 |   bad.u32 %r1;\n" },
+        { "the second text", CUDA_ERROR_INVALID_PTX, "b.ptx:4:1: k2 is odd\n", "b.ptx",
+          "rejects b.ptx: b.ptx:4:1: k2 is odd [.visible .entry k2()]", ">     4 | .visible .entry k2()\n" },
+        { "texts of one name", CUDA_ERROR_INVALID_PTX, "a.ptx:6:3: no register %r1\n", "a.ptx",
+          "the driver's linker rejects the inputs: a.ptx:6:3: no register %r1", "" },
+        { "two definitions", CUDA_ERROR_INVALID_IMAGE, "error   : Multiple definition of 'k' in 'b.ptx'\n", "b.ptx",
+          "the driver's linker rejects the inputs: error   : Multiple definition of 'k'", "" },
+        { "a name that nothing defines", CUDA_ERROR_UNKNOWN, "error   : Undefined reference to 'far' in 'a.ptx'\n",
+          "b.ptx", "no input defines far", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char folder[] = "/tmp/cujit-dump-XXXXXX";
+        if (!mkdtemp(folder)) tap_bail("no folder");
+        setenv("CUJIT_DUMP", folder, 1);
+        cj_linker *l = cj_linker_create(dev, NULL);
+        cj_linker_add_text(l, text, "a.ptx");
+        cj_linker_add_text(l, other, cases[i].second);
+        cj_linker_add_data(l, link_object, sizeof link_object, "object.o");
+        lib.fail_id = CJI_CU_ID_cuLinkComplete;
+        lib.fail_with = cases[i].result;
+        lib.log = cases[i].log;
+        cj_image *img = cj_linker_link(l);
+        tap_has_str(cj_error_of(img)->message, cases[i].says, "%s: message", cases[i].name);
+        tap_has_str(cj_image_log(img), cases[i].shows, "%s: the log has the line", cases[i].name);
+        tap_is_int(remove_dumps(folder), 2, "%s: both texts are written", cases[i].name);
+        cj_image_free(img), cj_linker_free(l);
+    }
+    unsetenv("CUJIT_DUMP");
+    lib.fail_id = -1;
+    lib.log = NULL;
 }
 
 /* A builder's lines lead to its source, whichever input it is. */
@@ -321,6 +383,7 @@ int main(void)
     answers();
     many_names();
     inputs();
+    dumps();
     lines();
     cj_device_close(dev);
     cj_driver_close(drv);

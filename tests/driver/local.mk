@@ -10,6 +10,7 @@ tests_libtest_a_SOURCES += %D%/record_parts.c %D%/record_parts.h
 
 # The kernel cache: on disk without a driver, and under modules.
 text_tests += %D%/cache_counts %D%/cache_entries %D%/cache_folders %D%/cache_ready %D%/cache_recent %D%/cache_sweeps %D%/cache_killed %D%/cache_processes %D%/cache_cleaned %D%/cache_network %D%/memo_threads
+text_tests += %D%/memo_steps %D%/cache_of_resolvers
 device_tests += %D%/cache_ahead %D%/cache_of_loads %D%/kernel_caches
 tests_libtest_a_SOURCES += %D%/cache_parts.c %D%/cache_parts.h
 EXTRA_DIST += %D%/cache_faults.h

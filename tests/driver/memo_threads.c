@@ -28,7 +28,7 @@ static void release_number(void *value)
 /* Each seventh key has values that are not kept. */
 static bool good_number(const void *value) { return ((const number *)value)->key % 7 != 0; }
 static uint64_t number_weight(const void *value) { return 1 + ((const number *)value)->key % 3; }
-static const cji_memo_rules rules = { retain_number, release_number, good_number, number_weight, 64 };
+static const cji_memo_rules rules = { retain_number, release_number, good_number, number_weight };
 
 static void *make_number(void *user)
 {

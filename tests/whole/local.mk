@@ -10,6 +10,9 @@ tests_whole_after_reset_LDADD = $(whole_ldadd)
 device_tests += %D%/fork_in_flight
 tests_whole_fork_in_flight_LDADD = $(whole_ldadd)
 
+sim_tests += %D%/forked_inside_calls
+tests_whole_forked_inside_calls_LDADD = $(whole_ldadd)
+
 device_tests += %D%/scope_end
 tests_whole_scope_end_LDADD = $(whole_ldadd)
 

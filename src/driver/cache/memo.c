@@ -30,19 +30,40 @@ struct cji_memo_wait {
 };
 
 typedef struct memo_entry {
-    struct memo_entry *next;  /* of its chain */
-    uint64_t hash, used;      /* the memo's clock at its latest use */
-    uint64_t weight;
-    void *value;
-    memo_ticket *ticket;
+    struct memo_entry *next;           /* of its chain */
+    uint64_t hash;
+    void *value;                       /* NULL: it is being built */
+    uint64_t used;                     /* the memo's clock at its latest use */
+    struct memo_entry *newer, *older;  /* of its list */
+    union {
+        uint64_t weight;               /* of the value */
+        memo_ticket *ticket;           /* while it is built */
+    };
     size_t bytes;
     unsigned char key[];
 } memo_entry;
 
-/* A lock and what is counted under it, in lines of the processor's cache of their own. */
+typedef struct memo_list { memo_entry *newest, *oldest; } memo_list;
+typedef struct memo_table { memo_entry **chain; size_t mask; } memo_table; /* mask + 1 chains, a power of 2 */
+enum { MEMO_FEW = 8, MEMO_LATELY = 16 };
+
+/* A lock and what it guards, in lines of the processor's cache of their own.
+ *
+ * Chains.  A table that has as many entries as chains gets one of twice as many beside it.  Each entry that is added
+ * moves two chains, so all are moved before that one is full, and nobody waits while a table is rebuilt.  A chain below
+ * `moved` is in the larger table.
+ *
+ * Lists.  `values` is in the order of use, but for the entries of `lately`, which were used since and not moved yet:
+ * moving several at a time costs less, since their neighbours are fetched together. */
 typedef struct memo_part {
     cji_spin lock;
-    uint64_t hits, builds, waits, failures, evictions, values;
+    uint32_t used;                     /* how many of `lately` */
+    memo_table table, larger;          /* larger.chain NULL: there is none */
+    size_t moved, entries;
+    uint64_t hits, builds, waits, failures, evictions, count;
+    memo_list values, building;
+    memo_entry *lately[MEMO_LATELY];   /* in the order of use; an entry can be there twice */
+    memo_entry *few[MEMO_FEW];         /* the first table's chains */
     char apart[64];
 } memo_part;
 
@@ -54,42 +75,135 @@ struct cji_memo {
     pthread_mutex_t lock;          /* tickets; held while values are evicted */
     pthread_cond_t built;
     memo_part part[MEMO_PARTS];
-    memo_entry *chain[];           /* rules->chains of all parts */
 };
-
-/* -- Chains -------------------------------------------------------------------------------------------------------- */
 
 static memo_part *memo_part_of(cji_memo *memo, uint64_t hash) { return &memo->part[hash % MEMO_PARTS]; }
 static void lock_memo_part(memo_part *part) { cji_spin_lock(&part->lock, CJI_LOCK_MEMO_PART); }
 static void unlock_memo_part(memo_part *part) { cji_spin_unlock(&part->lock, CJI_LOCK_MEMO_PART); }
 
-/* Where the entry is linked; *NULL: there is none.  The part is locked. */
-static memo_entry **find_memo_entry(cji_memo *memo, uint64_t hash, const void *key, size_t bytes)
+/* -- Chains.  The part is locked. ---------------------------------------------------------------------------------- */
+
+static inline memo_entry **memo_chain_of(memo_part *part, uint64_t hash)
 {
-    memo_entry **at = &memo->chain[hash & (memo->rules->chains - 1)];
-    while (*at && ((*at)->hash != hash || (*at)->bytes != bytes || memcmp((*at)->key, key, bytes))) at = &(*at)->next;
-    return at;
+    const uint64_t place = hash / MEMO_PARTS;
+    const size_t i = place & part->table.mask;
+    return i < part->moved ? &part->larger.chain[place & part->larger.mask] : &part->table.chain[i];
 }
 
-static void note_memo_use(cji_memo *memo, memo_entry *e)
+/* NULL: there is none. */
+static inline memo_entry *find_memo_entry(memo_part *part, uint64_t hash, const void *key, size_t bytes)
 {
-    /* The value that was used last stays it without a write that other processors see. */
-    if (e->used != atomic_load_explicit(&memo->clock, memory_order_relaxed))
-        e->used = atomic_fetch_add_explicit(&memo->clock, 1, memory_order_relaxed) + 1;
+    memo_entry *e = *memo_chain_of(part, hash);
+    while (e && (e->hash != hash || e->bytes != bytes || memcmp(e->key, key, bytes))) e = e->next;
+    return e;
+}
+
+/* Returns a table that has no entries any more, for memo_table_free without the lock. */
+static memo_table move_chains(memo_part *part)
+{
+    memo_table empty = { .chain = NULL };
+    for (int i = 0; i < 2 && part->larger.chain; i++) {
+        memo_entry *e = part->table.chain[part->moved++];
+        while (e) {
+            memo_entry *next = e->next, **at = memo_chain_of(part, e->hash);
+            e->next = *at;
+            *at = e;
+            e = next;
+        }
+        if (part->moved <= part->table.mask) continue;
+        empty = part->table;
+        part->table = part->larger;
+        part->larger.chain = NULL;
+        part->moved = 0;
+    }
+    return empty;
+}
+
+static void memo_table_free(memo_part *part, memo_table table)
+{
+    if (table.chain != part->few) cji_free(table.chain, (table.mask + 1) * sizeof *table.chain);
+}
+
+/* After an entry was added, without the lock.  Without memory for a larger table chains are longer. */
+static void grow_memo_part(memo_part *part)
+{
+    memo_table larger = { .chain = NULL };
+    lock_memo_part(part);
+    const memo_table empty = move_chains(part);
+    const bool full = !part->larger.chain && part->entries > part->table.mask;
+    if (full) larger.mask = 2 * part->table.mask + 1;
+    unlock_memo_part(part);
+    memo_table_free(part, empty);
+    if (full) larger.chain = cji_zalloc((larger.mask + 1) * sizeof *larger.chain);
+    if (!larger.chain) return;
+    lock_memo_part(part);
+    const bool taken = !part->larger.chain && larger.mask == 2 * part->table.mask + 1;
+    if (taken) part->larger = larger;
+    unlock_memo_part(part);
+    if (!taken) memo_table_free(part, larger); /* another thread was quicker */
+}
+
+/* -- Lists.  The part is locked. ----------------------------------------------------------------------------------- */
+
+static void memo_list_put(memo_list *list, memo_entry *e)
+{
+    e->newer = NULL;
+    e->older = list->newest;
+    if (list->newest) list->newest->newer = e;
+    else list->oldest = e;
+    list->newest = e;
+}
+
+static void memo_list_remove(memo_list *list, memo_entry *e)
+{
+    if (e->newer) e->newer->older = e->older;
+    else list->newest = e->older;
+    if (e->older) e->older->newer = e->newer;
+    else list->oldest = e->newer;
+}
+
+/* Moves the entries that were used lately. */
+static void order_values(memo_part *part)
+{
+    for (uint32_t i = 0; i < part->used; i++) {
+        __builtin_prefetch(part->lately[i]->newer, 1);
+        __builtin_prefetch(part->lately[i]->older, 1);
+    }
+    for (uint32_t i = 0; i < part->used; i++) {
+        memo_entry *e = part->lately[i];
+        if (e == part->values.newest) continue;
+        memo_list_remove(&part->values, e);
+        memo_list_put(&part->values, e);
+    }
+    part->used = 0;
+}
+
+/* The value that was used last stays it without a write that other processors see. */
+static inline void note_memo_use(cji_memo *memo, memo_part *part, memo_entry *e)
+{
+    if (e->used == atomic_load_explicit(&memo->clock, memory_order_relaxed)) return;
+    e->used = atomic_fetch_add_explicit(&memo->clock, 1, memory_order_relaxed) + 1;
+    part->lately[part->used++] = e;
+    if (part->used == MEMO_LATELY) order_values(part);
 }
 
 static void memo_entry_free(memo_entry *e) { cji_free(e, sizeof *e + e->bytes); }
 
-/* Unlinks an entry.  Returns its value, whose reference is the caller's then; NULL: it was being built.  The part is
- * locked. */
-static void *take_out(cji_memo *memo, memo_part *part, memo_entry **at)
+/* Removes an entry.  Returns its value, whose reference is the caller's then; NULL: it was being built. */
+static void *take_out(cji_memo *memo, memo_part *part, memo_entry *e)
 {
-    memo_entry *e = *at;
     void *value = e->value;
+    memo_entry **at = memo_chain_of(part, e->hash);
+    while (*at != e) at = &(*at)->next;
     *at = e->next;
+    part->entries--;
     if (value) {
-        part->values--;
+        order_values(part);
+        memo_list_remove(&part->values, e);
+        part->count--;
         atomic_fetch_sub(&memo->weight, e->weight);
+    } else {
+        memo_list_remove(&part->building, e);
     }
     memo_entry_free(e);
     return value;
@@ -97,29 +211,30 @@ static void *take_out(cji_memo *memo, memo_part *part, memo_entry **at)
 
 /* -- The bound ----------------------------------------------------------------------------------------------------- */
 
-/* The value that was not used for the longest time, taken out; NULL: there is none.  memo->lock is held. */
+/* The value that was not used for the longest time, taken out; NULL: there is none, or it was used meanwhile.
+ * memo->lock is held. */
 static void *take_oldest(cji_memo *memo)
 {
     uint64_t least = UINT64_MAX;
-    size_t where = memo->rules->chains;
-    for (size_t p = 0; p < MEMO_PARTS; p++) {
-        lock_memo_part(&memo->part[p]);
-        for (size_t i = p; i < memo->rules->chains; i += MEMO_PARTS)
-            for (memo_entry *e = memo->chain[i]; e; e = e->next)
-                if (e->value && e->used < least) least = e->used, where = i;
-        unlock_memo_part(&memo->part[p]);
-    }
-    if (where == memo->rules->chains) return NULL;
-    memo_part *part = memo_part_of(memo, where);
+    memo_part *where = NULL;
     void *value = NULL;
-    lock_memo_part(part);
-    memo_entry **at = &memo->chain[where];
-    while (*at && ((*at)->used != least || !(*at)->value)) at = &(*at)->next;
-    if (*at) {
-        value = take_out(memo, part, at);
-        part->evictions++;
+    for (size_t p = 0; p < MEMO_PARTS; p++) {
+        memo_part *part = &memo->part[p];
+        lock_memo_part(part);
+        order_values(part);
+        const memo_entry *e = part->values.oldest;
+        if (e && e->used < least) least = e->used, where = part;
+        unlock_memo_part(part);
     }
-    unlock_memo_part(part);
+    if (!where) return NULL;
+    lock_memo_part(where);
+    order_values(where);
+    memo_entry *e = where->values.oldest;
+    if (e && e->used == least) {
+        value = take_out(memo, where, e);
+        where->evictions++;
+    }
+    unlock_memo_part(where);
     return value;
 }
 
@@ -247,23 +362,33 @@ static void keep_value(cji_memo *memo, uint64_t hash, const memo_ticket *t, void
     memo_part *part = memo_part_of(memo, hash);
     if (good) memo->rules->retain(value);
     lock_memo_part(part);
-    memo_entry **at = &memo->chain[hash & (memo->rules->chains - 1)], *e;
-    while (*at && (*at)->ticket != t) at = &(*at)->next;
-    e = *at;
+    memo_entry *e = *memo_chain_of(part, hash);
+    while (e && (e->value || e->ticket != t)) e = e->next;
     part->builds++;
     part->failures += !good;
     if (e && good) {
-        e->ticket = NULL;
+        order_values(part);
+        memo_list_remove(&part->building, e);
+        memo_list_put(&part->values, e);
         e->value = value;
         e->weight = memo->rules->weight ? memo->rules->weight(value) : 1;
-        part->values++;
+        e->used = atomic_fetch_add_explicit(&memo->clock, 1, memory_order_relaxed) + 1;
+        part->count++;
         atomic_fetch_add(&memo->weight, e->weight);
-        note_memo_use(memo, e);
     } else if (e) {
-        take_out(memo, part, at);
+        take_out(memo, part, e);
     }
     unlock_memo_part(part);
     if (good && !e) memo->rules->release(value); /* it was forgotten meanwhile */
+}
+
+static inline void add_memo_entry(memo_part *part, memo_entry *e)
+{
+    memo_entry **at = memo_chain_of(part, e->hash);
+    e->next = *at;
+    *at = e;
+    part->entries++;
+    memo_list_put(&part->building, e);
 }
 
 /* A hit's value; else the ticket to wait for, with a reference, or NULL for both. */
@@ -274,16 +399,16 @@ static CJI_FIRST void *look_up(cji_memo *memo, uint64_t hash, const void *key, s
     void *value = NULL;
     *wait = NULL;
     lock_memo_part(part);
-    memo_entry **at = find_memo_entry(memo, hash, key, bytes), *e = *at;
+    memo_entry *e = find_memo_entry(part, hash, key, bytes);
     if (e && e->value) {
         value = e->value;
         memo->rules->retain(value);
-        note_memo_use(memo, e);
+        note_memo_use(memo, part, e);
         part->hits++;
     } else if (e) {
         *wait = e->ticket;
     } else if (fresh) {
-        *at = fresh;
+        add_memo_entry(part, fresh);
     }
     unlock_memo_part(part);
     return value;
@@ -303,8 +428,8 @@ static bool share_ticket(cji_memo *memo, uint64_t hash, const void *key, size_t 
     memo_part *part = memo_part_of(memo, hash);
     cji_lock(&memo->lock, CJI_LOCK_MEMO);
     lock_memo_part(part);
-    memo_entry *e = *find_memo_entry(memo, hash, key, bytes);
-    *t = e ? e->ticket : NULL;
+    memo_entry *e = find_memo_entry(part, hash, key, bytes);
+    *t = e && !e->value ? e->ticket : NULL;
     if (*t) {
         (*t)->refs++;
         part->waits++;
@@ -335,6 +460,7 @@ CJI_FIRST void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_
             value = build(user);
             keep_value(memo, hash, mine, value);
             settle_ticket(memo, mine, value);
+            grow_memo_part(memo_part_of(memo, hash));
             keep_bound(memo);
             return value;
         }
@@ -351,9 +477,9 @@ bool cji_memo_forget(cji_memo *memo, const void *key, size_t bytes)
     const uint64_t hash = cji_hash(key, bytes);
     memo_part *part = memo_part_of(memo, hash);
     lock_memo_part(part);
-    memo_entry **at = find_memo_entry(memo, hash, key, bytes);
-    const bool there = *at != NULL;
-    void *value = there ? take_out(memo, part, at) : NULL;
+    memo_entry *e = find_memo_entry(part, hash, key, bytes);
+    const bool there = e != NULL;
+    void *value = there ? take_out(memo, part, e) : NULL;
     unlock_memo_part(part);
     if (value) memo->rules->release(value);
     return there;
@@ -361,14 +487,14 @@ bool cji_memo_forget(cji_memo *memo, const void *key, size_t bytes)
 
 void cji_memo_clear(cji_memo *memo)
 {
-    for (size_t i = 0; i < memo->rules->chains;) {
-        memo_part *part = memo_part_of(memo, i);
+    for (size_t p = 0; p < MEMO_PARTS;) {
+        memo_part *part = &memo->part[p];
         lock_memo_part(part);
-        const bool there = memo->chain[i] != NULL;
-        void *value = there ? take_out(memo, part, &memo->chain[i]) : NULL;
+        memo_entry *e = part->values.oldest ? part->values.oldest : part->building.oldest;
+        void *value = e ? take_out(memo, part, e) : NULL;
         unlock_memo_part(part);
         if (value) memo->rules->release(value);
-        if (!there) i++;
+        if (!e) p++;
     }
 }
 
@@ -383,27 +509,26 @@ void cji_memo_count(cji_memo *memo, cji_memo_counts *counts)
         counts->waits += part->waits;
         counts->failures += part->failures;
         counts->evictions += part->evictions;
-        counts->values += part->values;
+        counts->values += part->count;
         unlock_memo_part(part);
     }
 }
 
 /* -- Making and freeing -------------------------------------------------------------------------------------------- */
 
-static size_t memo_bytes(const cji_memo_rules *rules)
-{
-    return sizeof(cji_memo) + rules->chains * sizeof(memo_entry *);
-}
-
 cji_memo *cji_memo_create(const cji_memo_rules *rules, uint64_t most)
 {
-    cji_memo *memo = cji_zalloc(memo_bytes(rules));
+    cji_memo *memo = cji_zalloc(sizeof *memo);
     if (!memo) return NULL;
     memo->rules = rules;
     memo->most = most;
     atomic_init(&memo->clock, 1); /* a value that was never used is not the latest one */
     atomic_init(&memo->weight, 0);
-    for (int i = 0; i < MEMO_PARTS; i++) cji_spin_init(&memo->part[i].lock);
+    for (int i = 0; i < MEMO_PARTS; i++) {
+        memo_part *part = &memo->part[i];
+        cji_spin_init(&part->lock);
+        part->table = (memo_table){ part->few, MEMO_FEW - 1 };
+    }
     pthread_mutex_init(&memo->lock, NULL);
     pthread_cond_init(&memo->built, NULL);
     return memo;
@@ -413,7 +538,11 @@ void cji_memo_free(cji_memo *memo)
 {
     if (!memo) return;
     cji_memo_clear(memo);
+    for (int i = 0; i < MEMO_PARTS; i++) {
+        memo_table_free(&memo->part[i], memo->part[i].table);
+        memo_table_free(&memo->part[i], memo->part[i].larger);
+    }
     pthread_cond_destroy(&memo->built);
     pthread_mutex_destroy(&memo->lock);
-    cji_free(memo, memo_bytes(memo->rules));
+    cji_free(memo, sizeof *memo);
 }

@@ -1,12 +1,14 @@
 /* Values under keys of any bytes, in memory: built once, found by any thread, as many as fit.  Prefix cji_memo_.
  *
  * A value is built by the first thread that looks for its key; others that look for it wait for that one, or go on.
- * When the values weigh more than the bound, those that were not used for the longest time are released.
+ * When the values weigh more than the bound, those that were not used for the longest time are released.  The number of
+ * steps of each call, but cji_memo_clear and cji_memo_free, does not grow with the number of values.
  *
- * Invariants.  An entry has a value or a ticket, never both: the ticket is there while the value is built.  Entries of
- * a chain are guarded by the chain's lock, of which there are few; tickets by `lock`.  Who waits for whom is known to
- * the process, since builds of several memos may wait for each other.  A ticket has its own reference to the value that
- * was built, so who waited gets it though the entry is gone.  No lock is held while a value is built or released. */
+ * Invariants.  An entry has a value or a ticket, never both: the ticket is there while the value is built.  The entries
+ * are in several parts, by their hash, each with a lock; tickets are guarded by one more.  Who waits for whom is known
+ * to the process, since builds of several memos may wait for each other.  A ticket has its own reference to the value
+ * that was built, so who waited gets it though the entry is gone.  No lock is held while a value is built or released.
+ */
 #ifndef CJI_MEMO_H
 #define CJI_MEMO_H
 
@@ -21,7 +23,6 @@ typedef struct cji_memo_rules {
     void (*release)(void *value);
     bool (*good)(const void *value);         /* others are handed to who waits for them, and not kept */
     uint64_t (*weight)(const void *value);   /* NULL: each value weighs 1 */
-    size_t chains;                           /* about as many as values are found quickly: a power of 2, at least 16 */
 } cji_memo_rules;
 
 /* What a call found. */

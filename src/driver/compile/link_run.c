@@ -48,6 +48,8 @@ static size_t list_unresolved(const char *log, char *out, size_t size)
 
 /* -- Failures ------------------------------------------------------------------------------------------------------ */
 
+typedef struct link_inputs { cji_link_input *const *input; size_t n; } link_inputs;
+
 typedef struct link_try {
     CUresult r;
     const char *cu_call;
@@ -62,7 +64,36 @@ static cji_jit_source link_source(const cji_link_input *in)
                              .name = in ? in->name : NULL };
 }
 
-static cj_status link_rejected(cj_image *img, const link_try *t, const char *call)
+/* Whether a line begins with the name and the number of a line: "a.ptx:12:". */
+static bool names_input(const char *line, const cji_link_input *in)
+{
+    const size_t n = strlen(in->name);
+    return in->type == CU_JIT_INPUT_PTX && n && !strncmp(line, in->name, n) && line[n] == ':' && line[n + 1] >= '1' &&
+           line[n + 1] <= '9';
+}
+
+/* The PTX that the first such line is about; NULL: there is none, or several have that name. */
+static const cji_link_input *named_input(const char *log, const link_inputs *from)
+{
+    for (const char *p = log; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        const cji_link_input *found = NULL;
+        size_t count = 0;
+        for (size_t i = 0; i < from->n; i++)
+            if (names_input(p, from->input[i])) found = from->input[i], count++;
+        if (count) return count == 1 ? found : NULL;
+    }
+    return NULL;
+}
+
+/* What the log is about. */
+static const cji_link_input *input_of_log(const link_try *t, const cji_jit *jit, const link_inputs *from)
+{
+    if (t->at || from->n == 1) return t->at ? t->at : from->input[0];
+    const cji_link_input *in = named_input(jit->error, from);
+    return in ? in : named_input(jit->info, from);
+}
+
+static cj_status link_rejected(cj_image *img, const link_try *t, const link_inputs *from, const char *call)
 {
     char names[280];
     const char *log = cji_text_str(&img->log);
@@ -70,11 +101,14 @@ static cj_status link_rejected(cj_image *img, const link_try *t, const char *cal
     if (!cji_jit_rejects(t->r) && t->r != CUDA_ERROR_UNKNOWN && t->r != CUDA_ERROR_INVALID_VALUE)
         return cji_cu_fail_as(img, img->dev, t->r, CJ_OK, t->cu_call, call, "%s: the inputs were not linked",
                               call);
+    for (size_t i = 0; i < from->n; i++)
+        if (from->input[i]->type == CU_JIT_INPUT_PTX) cji_jit_dump(from->input[i]->data, log);
     if (n)
         return cji_cu_fail_as(img, img->dev, t->r, CJ_ENOTFOUND, t->cu_call, call,
                               "%s: no input defines %s; add what %s", call, names, n == 1 ? "does" : "defines them");
-    if (t->at && t->at->type == CU_JIT_INPUT_PTX)
-        return cji_jit_fail(img, img->dev, t->r, t->cu_call, call, &img->log, link_source(t->at));
+    const cji_link_input *in = t->at ? t->at : named_input(log, from);
+    if (in && in->type == CU_JIT_INPUT_PTX && (t->at || cji_jit_rejects(t->r)))
+        return cji_jit_fail(img, img->dev, t->r, t->cu_call, call, &img->log, link_source(in));
     size_t first = strcspn(log, "\n");
     return cji_cu_fail_as(img, img->dev, t->r, CJ_EJIT, t->cu_call, call,
                           "%s: the driver's linker rejects %s%s%.*s", call, t->at ? t->at->name : "the inputs",
@@ -93,11 +127,11 @@ static cj_status take_cubin(cj_image *img, const void *cubin, size_t bytes, cons
     return CJ_OK;
 }
 
-static link_try link_inputs(const cji_cu *cu, CUlinkState state, cji_link_input *const *input, size_t n, void **cubin,
-                            size_t *bytes)
+static link_try add_and_complete(const cji_cu *cu, CUlinkState state, const link_inputs *from, void **cubin,
+                                 size_t *bytes)
 {
-    for (size_t i = 0; i < n; i++) {
-        const cji_link_input *in = input[i];
+    for (size_t i = 0; i < from->n; i++) {
+        const cji_link_input *in = from->input[i];
         CUresult r = cu->cuLinkAddData(state, in->type, in->data, in->bytes, in->name, 0, NULL, NULL);
         if (r != CUDA_SUCCESS) return (link_try){ .r = r, .cu_call = "cuLinkAddData", .at = in };
     }
@@ -105,8 +139,8 @@ static link_try link_inputs(const cji_cu *cu, CUlinkState state, cji_link_input 
 }
 
 /* One try; *again asks for larger log buffers.  Context current. */
-static cj_status link_all_once(cj_image *img, cji_link_input *const *input, size_t n, const cj_compile_opts *o,
-                               size_t log_size, bool *again, const char *call)
+static cj_status link_all_once(cj_image *img, const link_inputs *from, const cj_compile_opts *o, size_t log_size,
+                               bool *again, const char *call)
 {
     const cji_cu *cu = &img->dev->api;
     CUlinkState state = NULL;
@@ -117,14 +151,14 @@ static cj_status link_all_once(cj_image *img, cji_link_input *const *input, size
     *again = false;
     if (!cji_jit_begin(&jit, log_size, o)) return cji_fail(img, CJ_ENOMEM, call, "no memory for the linker's log");
     link_try t = { .r = cu->cuLinkCreate(jit.count, jit.option, jit.value, &state), .cu_call = "cuLinkCreate" };
-    if (t.r == CUDA_SUCCESS) t = link_inputs(cu, state, input, n, &cubin, &bytes);
+    if (t.r == CUDA_SUCCESS) t = add_and_complete(cu, state, from, &cubin, &bytes);
     *again = cji_jit_cut(&jit);
     if (!*again && t.r == CUDA_SUCCESS) status = take_cubin(img, cubin, bytes, call);
     if (state) cu->cuLinkDestroy(state);   /* the log buffers are the driver's until then */
-    cji_jit_end(&jit, link_source(t.at ? t.at : n == 1 ? input[0] : NULL), &img->log);
+    cji_jit_end(&jit, link_source(input_of_log(&t, &jit, from)), &img->log);
     if (*again) cji_text_free(&img->log);
     else if (!state && t.r == CUDA_ERROR_NOT_SUPPORTED) cji_jit_no_linker(img->dev->drv);
-    else if (t.r != CUDA_SUCCESS) status = link_rejected(img, &t, call);
+    else if (t.r != CUDA_SUCCESS) status = link_rejected(img, &t, from, call);
     return status;
 }
 
@@ -160,7 +194,7 @@ cj_status cji_link_run(cj_image *img, cji_link_input *const *input, size_t n, co
     if (status != CJ_OK) return status;
     for (size_t log_size = CJI_JIT_LOG;; log_size *= 8) {
         bool again;
-        status = link_all_once(img, input, n, o, log_size, &again, call);
+        status = link_all_once(img, &(link_inputs){ input, n }, o, log_size, &again, call);
         if (!again) break;
         if (log_size > SIZE_MAX / 16) {
             status = cji_fail(img, CJ_EJIT, call, "the linker's log never ends");

@@ -70,13 +70,25 @@ static CUresult sim_start(void)
     return CUDA_SUCCESS;
 }
 
+/* The lock, for what is called before cuInit.  In a child of fork() it may be held by a thread that is not there: one
+ * that was starting the CPU device, which the child starts anew. */
+static void sim_lock_early(void)
+{
+    static atomic_uint seen_gen; /* cji_fork_gen() at the latest call; 0: nobody has called it */
+    const unsigned gen = cji_fork_gen();
+    unsigned seen = atomic_load(&seen_gen);
+    if (seen != gen && atomic_compare_exchange_strong(&seen_gen, &seen, gen) && seen)
+        pthread_mutex_init(&sim.lock, NULL);
+    sim_lock();
+}
+
 CUresult cji_sim_cuInit(unsigned flags)
 {
     if (flags) return CUDA_ERROR_INVALID_VALUE;
     if (atomic_load(&sim.exiting)) return CUDA_ERROR_DEINITIALIZED;
     if (cji_sim_forked()) return CUDA_ERROR_NOT_INITIALIZED;
     if (atomic_load(&sim.ready) && cji_sim_in_host_section()) return CUDA_ERROR_NOT_PERMITTED;
-    sim_lock();
+    sim_lock_early();
     CUresult r = atomic_load(&sim.ready) ? CUDA_SUCCESS : sim_start();
     if (!r && !sim.set.devices) r = CUDA_ERROR_NO_DEVICE;
     sim_unlock();
@@ -124,7 +136,8 @@ cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allo
     char own[64];
     cj_status status = CJ_OK;
     snprintf(own, sizeof own, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    pthread_mutex_lock(&sim.lock);
+    if (cji_sim_forked()) return CJ_OK; /* cuInit reports it; the lock may be held by a thread that is not there */
+    sim_lock_early();
     if (abi != CUJIT_SIM_ABI || !build_id || strcmp(build_id, own) != 0) {
         snprintf(
             sim_complaint, sizeof sim_complaint,
@@ -144,7 +157,7 @@ cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allo
             status = sim_setup_fails(CJ_EBUSY, "the CPU device is in use already with another allocator");
         }
     }
-    pthread_mutex_unlock(&sim.lock);
+    sim_unlock();
     return status;
 }
 
