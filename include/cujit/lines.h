@@ -11,6 +11,7 @@
 #define cj_ptx_clone(m) cj_ptx_clone(cj_here_ptx(m, __FILE__, __LINE__))
 #define cj_ptx_set_version(m, ...) cj_ptx_set_version(cj_here_ptx(m, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_ptx_set_target(m, ...) cj_ptx_set_target(cj_here_ptx(m, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_ptx_allows(m, ...) cj_ptx_allows(cj_here_ptx(m, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_ptx_check(m) cj_ptx_check(cj_here_ptx(m, __FILE__, __LINE__))
 #define cj_ptx_print(m, ...) cj_ptx_print(cj_here_ptx(m, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_ptx_hash(m, ...) cj_ptx_hash(cj_here_ptx(m, __FILE__, __LINE__), __VA_ARGS__)

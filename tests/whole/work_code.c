@@ -280,6 +280,7 @@ static uint64_t texts(void)
     work_did(cj_ptx_reproducer(m, "/dev/null"));
     if (cj_ptx_status(m) == CJ_OK && cj_ptx_status(copy) == CJ_OK)
         sum = (uint64_t)cj_ptx_version(copy) + strlen(cj_ptx_target(copy)) + (uint64_t)cj_ptx_has_debug(m) +
+              (uint64_t)!cj_ptx_allows(copy, "sm_80") +
               (cj_fn_module(k) == copy);
     cj_ptx_free(copy);
     cj_ptx_free(m);
