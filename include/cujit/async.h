@@ -18,7 +18,7 @@
  * started by one thread, an arrival is made by each thread that executes it.  `p` may be the null
  * value: in every thread.
  *
- * blocks.h has how errors are reported, and what "PTX ISA 9.0, ..." stands for.
+ * Errors, and sections of the PTX manual, as "PTX ISA 9.0, ...": see blocks.h.
  */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */

@@ -31,10 +31,10 @@
  *
  * Errors.  A constructor never returns NULL.  A launch leaves its failure in the stream.  Messages
  * name the size, layout or alignment that does not fit.  Each constructor can fail with these:
- *   CJ_EHANDLE: `dev` is no device that can be used
+ *   CJ_EHANDLE: `dev` is no device that can be used, or `module` is no module
  *   CJ_EINVAL: `opts` is NULL, its size is not set, or an option is out of range
  *   CJ_EPTX: the user's function does not fit
- *   CJ_ENOTFOUND: `module` has no such function; CJ_EHANDLE: it is no module
+ *   CJ_ENOTFOUND: `module` has no function of that name
  *   CJ_ENOMEM: host or device memory is exhausted
  *   the errors of cj_kernel_load
  * Each launch can fail with these, left in `s`:

@@ -17,7 +17,7 @@
  * cj_wgmma_acc_position gives row and column of the thread.  Registers 2j and 2j + 1 are neighbours
  * in a row.
  *
- * blocks.h has how errors are reported, and what "PTX ISA 9.0, ..." stands for.
+ * Errors, and sections of the PTX manual, as "PTX ISA 9.0, ...": see blocks.h.
  */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
