@@ -84,7 +84,8 @@ static void random_error(void)
         gp_fill(&gp_a, t, t->a, false, 0), gp_fill(&gp_b, t, t->b, false, 0);
         gp_reference(&c);
         kb_blank(&gp_out);
-        bool ok = kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") & kb_get(&gp_out);
+        bool ok = kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch");
+        ok = kb_get(&gp_out) && ok;
         for (uint64_t r = 0; r < c.s.m; r++)
             for (uint64_t col = 0; col < c.s.n; col++) {
                 size_t e = r * c.s.n + col, at = gp_place(c.lo, c.s.m, c.s.n, r, col) * kb_size(t->out);

@@ -106,7 +106,7 @@ static void rounding(cj_type type)
     x[4] = bits_float(0x7f7fffff), x[5] = 65519, x[6] = 65520;
     cj_dptr in = numbers(CJ_F32, x, MOST), out = numbers(CJ_F32, x, 0);
     cj_elementwise *k = cj_elementwise_create(dev, CJ_ELEMENTWISE(.inputs = 1, .types = { CJ_F32 }, .out_type = type));
-    cj_elementwise_args a = { .in = { { in } }, .out = { out }, .columns = MOST };
+    cj_elementwise_args a = { .in[0].data = in, .out.data = out, .columns = MOST };
     if (worked("rounding in vectors", k, cj_elementwise_launch(s, k, &a)))
         expect("rounding in vectors", type, out, x, MOST);
     a.out.data = cj_offset(out, 2);
@@ -123,27 +123,27 @@ static void rows(cj_type type)
     cj_dptr x = numbers(type, ones, N), y = numbers(type, signs, N), out = numbers(type, ones, 0);
 
     cj_reduce *r = cj_reduce_create(dev, CJ_REDUCE(.type = type));
-    if (worked("reduce", r, cj_reduce_launch(s, r, &(cj_reduce_args){ .x = { x }, .columns = N, .out = out })))
+    if (worked("reduce", r, cj_reduce_launch(s, r, &(cj_reduce_args){ .x.data = x, .columns = N, .out = out })))
         expect("reduce", type, out, &total, 1);
     cj_reduce_free(r);
     cj_scan *c = cj_scan_create(dev, CJ_SCAN(.type = type));
-    if (worked("scan", c, cj_scan_launch(s, c, &(cj_scan_args){ .x = { x }, .out = { out }, .columns = N })))
+    if (worked("scan", c, cj_scan_launch(s, c, &(cj_scan_args){ .x.data = x, .out.data = out, .columns = N })))
         expect("scan", type, out, sums, N);
     cj_scan_free(c);
     cj_argmax *a = cj_argmax_create(dev, CJ_ARGMAX(.type = type));
-    worked("argmax", a, cj_argmax_launch(s, a, &(cj_argmax_args){ .x = { x }, .columns = N, .out = out }));
+    worked("argmax", a, cj_argmax_launch(s, a, &(cj_argmax_args){ .x.data = x, .columns = N, .out = out }));
     cj_argmax_free(a);
     for (uint64_t columns = 0; columns <= N; columns += N) { /* open, and known */
         cj_softmax *m = cj_softmax_create(dev, CJ_SOFTMAX(.type = type, .columns = columns));
-        const cj_softmax_args m_args = { .x = { x }, .out = { out }, .columns = N };
+        const cj_softmax_args m_args = { .x.data = x, .out.data = out, .columns = N };
         if (worked("softmax", m, cj_softmax_launch(s, m, &m_args))) expect("softmax", type, out, even, N);
         cj_softmax_free(m);
         cj_layer_norm *l = cj_layer_norm_create(dev, CJ_LAYER_NORM(.type = type, .eps = 1e-7f, .columns = columns));
-        const cj_layer_norm_args l_args = { .x = { y }, .out = { out }, .columns = N };
+        const cj_layer_norm_args l_args = { .x.data = y, .out.data = out, .columns = N };
         if (worked("layer norm", l, cj_layer_norm_launch(s, l, &l_args))) expect("layer norm", type, out, signs, N);
         cj_layer_norm_free(l);
         cj_rms_norm *q = cj_rms_norm_create(dev, CJ_RMS_NORM(.type = type, .eps = 1e-7f, .columns = columns));
-        const cj_rms_norm_args q_args = { .x = { y }, .out = { out }, .columns = N };
+        const cj_rms_norm_args q_args = { .x.data = y, .out.data = out, .columns = N };
         if (worked("RMS norm", q, cj_rms_norm_launch(s, q, &q_args))) expect("RMS norm", type, out, signs, N);
         cj_rms_norm_free(q);
     }
@@ -165,7 +165,7 @@ static void heads(cj_type type)
     cj_rope_free(r);
     cj_fill8(s, out, 0xFF, 4 * DIM);
     cj_attention *a = cj_attention_create(dev, CJ_ATTENTION(.type = type, .dim = DIM));
-    const cj_attention_args a_args = { .q = { x }, .k = { x }, .v = { x }, .out = { out }, .queries = 1, .keys = 1,
+    const cj_attention_args a_args = { .q.data = x, .k.data = x, .v.data = x, .out.data = out, .queries = 1, .keys = 1,
                                        .heads = HEADS };
     if (worked("attention", a, cj_attention_launch(s, a, &a_args))) expect("attention", type, out, value, DIM * HEADS);
     cj_attention_free(a);
@@ -182,7 +182,7 @@ static void products(cj_type type)
     for (int i = 0; i < M * K; i++) by_vector[i / K] += a[i] * b[i % K];
     cj_dptr da = numbers(type, a, M * K), db = numbers(type, b, K * N), out = numbers(type, a, 0);
     cj_gemm *g = cj_gemm_create(dev, CJ_GEMM(.type = type));
-    const cj_gemm_args g_args = { .a = { da }, .b = { db }, .out = { out }, .m = M, .n = N, .k = K };
+    const cj_gemm_args g_args = { .a.data = da, .b.data = db, .out.data = out, .m = M, .n = N, .k = K };
     if (worked("gemm", g, cj_gemm_launch(s, g, &g_args))) expect("gemm", type, out, want, M * N);
     cj_gemm_free(g);
     cj_gemv *v = cj_gemv_create(dev, CJ_GEMV(.format = type == CJ_F16 ? CJ_GEMV_F16 : CJ_GEMV_BF16, .x_type = type,

@@ -31,7 +31,7 @@ static void *make_reduce(cj_device *dev, cj_kernel_cache *cache, uint32_t in_fli
 }
 static cj_status launch_reduce(cj_stream *s, void *object, const bench *b, unsigned i)
 {
-    const cj_reduce_args a = { .x = { b->x[i].data }, .columns = COLUMNS, .out = b->result[i].data };
+    const cj_reduce_args a = { .x.data = b->x[i].data, .columns = COLUMNS, .out = b->result[i].data };
     return cj_reduce_launch(s, object, &a);
 }
 static void end_reduce(void *object) { cj_reduce_free(object); }
@@ -42,7 +42,7 @@ static void *make_argmax(cj_device *dev, cj_kernel_cache *cache, uint32_t in_fli
 }
 static cj_status launch_argmax(cj_stream *s, void *object, const bench *b, unsigned i)
 {
-    const cj_argmax_args a = { .x = { b->x[i].data }, .columns = COLUMNS, .out = b->result[i].data };
+    const cj_argmax_args a = { .x.data = b->x[i].data, .columns = COLUMNS, .out = b->result[i].data };
     return cj_argmax_launch(s, object, &a);
 }
 static void end_argmax(void *object) { cj_argmax_free(object); }
@@ -53,7 +53,7 @@ static void *make_scan(cj_device *dev, cj_kernel_cache *cache, uint32_t in_fligh
 }
 static cj_status launch_scan(cj_stream *s, void *object, const bench *b, unsigned i)
 {
-    const cj_scan_args a = { .x = { b->x[i].data }, .out = { b->result[i].data }, .columns = COLUMNS };
+    const cj_scan_args a = { .x.data = b->x[i].data, .out.data = b->result[i].data, .columns = COLUMNS };
     return cj_scan_launch(s, object, &a);
 }
 static void end_scan(void *object) { cj_scan_free(object); }
