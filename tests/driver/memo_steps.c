@@ -39,8 +39,10 @@ static void open_page(int signal, siginfo_t *info, void *context)
     if (mprotect(pages + (size_t)(at - pages) / PAGE * PAGE, PAGE, PROT_READ | PROT_WRITE)) _Exit(98);
 }
 
+/* Not under Valgrind, where what follows a fault may find registers as they were some instructions before. */
 static void close_pages(bool closed)
 {
+    if (tap_under_valgrind()) return;
     if (mprotect(pages, (size_t)PAGES * PAGE, closed ? PROT_NONE : PROT_READ | PROT_WRITE)) tap_bail("mprotect");
     touched = 0;
 }
@@ -82,6 +84,10 @@ static void steps(void)
                 wrong += how != (rows[r].hit ? CJI_MEMO_HIT : CJI_MEMO_BUILT);
             }
             tap_is_int(wrong, 0, "of %u: %s is one", n, rows[r].name);
+            if (tap_under_valgrind()) {
+                tap_skip(1, "Valgrind: how many values %s looks at", rows[r].name);
+                continue;
+            }
             tap_ok(sum <= rows[r].most * CALLS, "of %u: %s looks at few values: %d, of %d at most", n, rows[r].name,
                    sum / CALLS, rows[r].most);
         }
