@@ -228,15 +228,30 @@ static void integers(size_t p)
 
 /* -- Rounding ------------------------------------------------------------------------------------------------------ */
 
-/* The nearest number of a floating type, straight from 64 bits of mantissa: halves to even. */
-static double nearest(cj_type type, long double x)
+/* A sum: `sign` times an integer of 64 bits, or an f64. */
+typedef struct sum { int sign; uint64_t whole; double real; } sum;
+
+/* The nearest number of a floating type, straight from the sum: halves to even. */
+static double nearest(cj_type type, const sum *x)
 {
     const int bits = type == CJ_F16 ? 11 : type == CJ_BF16 ? 8 : 24, least = type == CJ_F16 ? -14 : -126;
+    double y;
     int e;
-    if (x == 0) return 0;
-    frexpl(x, &e);
-    const int unit = (e - 1 < least ? least : e - 1) - (bits - 1);
-    const double y = (double)ldexpl(rintl(ldexpl(x, -unit)), unit);
+    if (!x->whole) {
+        if (x->real == 0) return 0;
+        frexp(x->real, &e);
+        const int unit = (e - 1 < least ? least : e - 1) - (bits - 1);
+        y = ldexp(rint(ldexp(x->real, -unit)), unit);
+    } else {
+        const int unit = 64 - __builtin_clzll(x->whole) - bits;
+        uint64_t kept = x->whole;
+        if (unit > 0) {
+            const uint64_t half = (uint64_t)1 << (unit - 1), rest = x->whole & (2 * half - 1);
+            kept = x->whole >> unit;
+            kept += rest > half || (rest == half && kept % 2);
+        }
+        y = x->sign * ldexp((double)kept, unit > 0 ? unit : 0);
+    }
     return fabs(y) > (type == CJ_F16 ? 65504 : 0x1.fffffep127) ? copysign(INFINITY, y) : y;
 }
 
@@ -250,7 +265,7 @@ static void rounded_once(void)
         const cj_type type = types[t];
         const size_t size = kb_size(type);
         const bool negates = type != CJ_U32 && type != CJ_U64;
-        long double value[MOST];
+        sum value[MOST];
         size_t n = 0, top = type == CJ_S32 ? 30 : size == 4 ? 31 : 62;
         for (size_t at = 11; at <= top && n + 12 <= MOST; at += at < 23 ? 3 : size == 4 ? 2 : 8)
             for (int i = 0; i < 6; i++) {
@@ -259,13 +274,13 @@ static void rounded_once(void)
                 for (int sign = 1; sign >= (negates ? -1 : 1); sign -= 2) {
                     const int64_t v = sign * (int64_t)u;
                     const double d = sign * (double)half * 0x1p-20 * (1 + (at < 40) * k * 0x1p-45);
-                    if (type == CJ_F64) memcpy((char *)a.host + 8 * n, &d, 8), value[n++] = d;
-                    else memcpy((char *)a.host + size * n, &v, size), value[n++] = negates ? (long double)v : u;
+                    if (type == CJ_F64) memcpy((char *)a.host + 8 * n, &d, 8), value[n++] = (sum){ .real = d };
+                    else memcpy((char *)a.host + size * n, &v, size), value[n++] = (sum){ sign, u, 0 };
                 }
             }
         for (size_t i = 0; type == CJ_F64 && i < 4; i++) {
             static const double far[] = { 1e300, -3.4e38, 1e-45, 0x1.01p-130 };
-            memcpy((char *)a.host + 8 * n, &far[i], 8), value[n++] = far[i];
+            memcpy((char *)a.host + 8 * n, &far[i], 8), value[n++] = (sum){ .real = far[i] };
         }
         kb_set(b.host, type, 1), kb_put(&a), kb_put(&b);
         for (size_t o = 0; o < sizeof outs / sizeof *outs; o++) {
@@ -277,7 +292,8 @@ static void rounded_once(void)
             if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&out)) wrong = n;
             for (size_t i = 0; i < n; i++) {
                 const double is = kb_value((char *)out.host + i * kb_size(outs[o]), outs[o]);
-                if (is != nearest(outs[o], value[i])) wrong++, tap_diag("%.20Lg became %.20g", value[i], is);
+                const double want = nearest(outs[o], &value[i]);
+                if (is != want) wrong++, tap_diag("sum %zu became %a, not %a", i, is, want);
             }
             tap_is_uint(wrong, 0, "sums of %s are rounded to %s once", kb_name(type), kb_name(outs[o]));
             cj_gemm_free(g);
