@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STREAMS = 4, COLUMNS = 60000, GEMV_COLUMNS = 3200, BLOCK_BYTES = 34, ROUNDS = 5, CAPTURES = 40 };
+enum { MOST_STREAMS = 4, COLUMNS = 40000, GEMV_COLUMNS = 3200, BLOCK_BYTES = 34, ROUNDS = 8, CAPTURES = 40 };
 
 /* -- Objects ------------------------------------------------------------------------------------------------------- */
 
@@ -283,6 +283,7 @@ static void freed_last(void)
 int main(void)
 {
     kb_open();
+    tap_timeout(60);
     bench b = bench_begin();
     streams_share(&b);
     threads_share(&b);
