@@ -30,6 +30,22 @@ static unsigned with_columns(const cjk_gemm *g, uint32_t columns)
     return n;
 }
 
+/* The kernel of a launch by the low bits of `i`: 0 and 1 are set where m is contiguous in A and n in B, 2 where addresses
+ * are no multiples of 16.  Rows have `gap` elements between them, by k `k_gap`. */
+static uint32_t chosen_by(const cjk_gemm *g, const struct sizes *c, int i, int gap, int k_gap, uint64_t batches)
+{
+    const int64_t a_ld = i & 1 ? (int64_t)c->m + gap : (int64_t)c->k + k_gap;
+    const int64_t b_ld = i & 2 ? (int64_t)c->n + gap : (int64_t)c->k + k_gap;
+    const cj_dptr at = { i & 4 ? 4098 : 4096 };
+    const cjk_gemm_operand x[3] = {
+        { at, c->m, c->k, i & 1 ? 1 : a_ld, i & 1 ? a_ld : 1, 1 << 24 },
+        { at, c->n, c->k, i & 2 ? 1 : b_ld, i & 2 ? b_ld : 1, 1 << 24 },
+        { at, c->m, c->n, (int64_t)c->n, 1, (int64_t)(c->m * c->n) },
+    };
+    const char *why = "";
+    return cjk_gemm_choose(g, x, batches, &why).variant;
+}
+
 /* Launches of the sizes that find no kernel, by every order of A and B, aligned or not. */
 static size_t without_kernel(const cjk_gemm *g, const struct sizes *c)
 {
@@ -37,15 +53,8 @@ static size_t without_kernel(const cjk_gemm *g, const struct sizes *c)
     static const uint64_t batches[] = { 1, 2, 7, 200 };
     size_t lost = 0;
     for (int i = 0; i < 4 * 2 * 4; i++) {
-        const int64_t a_ld = i & 1 ? (int64_t)m + 8 : (int64_t)k + 8, b_ld = i & 2 ? (int64_t)n + 8 : (int64_t)k + 8;
-        const cj_dptr at = { i & 4 ? 4098 : 4096 };
-        const cjk_gemm_operand x[3] = {
-            { at, m, k, i & 1 ? 1 : a_ld, i & 1 ? a_ld : 1, 1 << 24 },
-            { at, n, k, i & 2 ? 1 : b_ld, i & 2 ? b_ld : 1, 1 << 24 },
-            { at, m, n, (int64_t)n, 1, (int64_t)(m * n) },
-        };
-        const char *why = "";
-        lost += cjk_gemm_choose(g, x, batches[i / 8], &why).variant >= g->variants;
+        const struct sizes z = { .m = m, .n = n, .k = k };
+        lost += chosen_by(g, &z, i, 8, 8, batches[i / 8]) >= g->variants;
     }
     return lost;
 }
@@ -60,17 +69,9 @@ static const struct { uint64_t m, n, batches; uint32_t side; } chosen[] = {
 /* Whether a launch, by every order of A and B, aligned or not, has tiles of that many columns. */
 static bool has_side(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches, uint32_t side)
 {
-    const uint64_t k = 96;
+    const struct sizes z = { .m = m, .n = n, .k = 96 };
     for (int i = 0; i < 8; i++) {
-        const int64_t a_ld = i & 1 ? (int64_t)m + 7 : (int64_t)k, b_ld = i & 2 ? (int64_t)n + 7 : (int64_t)k;
-        const cj_dptr at = { i & 4 ? 4098 : 4096 };
-        const cjk_gemm_operand x[3] = {
-            { at, m, k, i & 1 ? 1 : a_ld, i & 1 ? a_ld : 1, 1 << 24 },
-            { at, n, k, i & 2 ? 1 : b_ld, i & 2 ? b_ld : 1, 1 << 24 },
-            { at, m, n, (int64_t)n, 1, (int64_t)(m * n) },
-        };
-        const char *why = "";
-        const uint32_t v = cjk_gemm_choose(g, x, batches, &why).variant;
+        const uint32_t v = chosen_by(g, &z, i, 7, 0, batches);
         if (v >= g->variants || g->v[v].path != CJ_GEMM_MMA || g->v[v].columns != side) return false;
     }
     return true;
