@@ -30,8 +30,8 @@ static unsigned with_columns(const cjk_gemm *g, uint32_t columns)
     return n;
 }
 
-/* The kernel of a launch by the low bits of `i`: 0 and 1 are set where m is contiguous in A and n in B, 2 where addresses
- * are no multiples of 16.  Rows have `gap` elements between them, by k `k_gap`. */
+/* The kernel of a launch by the low bits of `i`: 0 and 1 are set where m is contiguous in A and n in B, 2 where
+ * addresses are no multiples of 16.  Rows have `gap` elements between them, by k `k_gap`. */
 static uint32_t chosen_by(const cjk_gemm *g, const struct sizes *c, int i, int gap, int k_gap, uint64_t batches)
 {
     const int64_t a_ld = i & 1 ? (int64_t)c->m + gap : (int64_t)c->k + k_gap;
