@@ -86,12 +86,19 @@ static void print_attributes(const cji_var *v, cji_text *out)
     if (v->vec) print_number(" .v", v->vec, out);
 }
 
+/* ptxas takes no parameters and results of .u16 and .s16 in registers of functions that are called, but .b16. */
+static unsigned type_in_register(const cji_var *v)
+{
+    const bool refused = v->flags & CJI_VAR_HEAD && (v->type == CJ_U16 || v->type == CJ_S16);
+    return cji_print_type(refused ? CJ_B16 : v->type);
+}
+
 static void print_type(const cji_var *v, cji_text *out)
 {
     static const char *const opaque[] = { "", ".texref", ".samplerref", ".surfref" };
     cji_text_puts(out, v->opaque ? " " : " .");
     if (v->opaque) cji_text_puts(out, opaque[v->opaque]);
-    else cji_text_puts(out, cji_type_word(v->space == CJI_SP_REG ? cji_print_type(v->type) : cji_type_mem(v->type)));
+    else cji_text_puts(out, cji_type_word(v->space == CJI_SP_REG ? type_in_register(v) : cji_type_mem(v->type)));
     if (!(v->flags & CJI_VAR_PTR)) return;
     cji_text_puts(out, " .ptr");
     if (v->ptr_space != CJI_SP_GENERIC) {
