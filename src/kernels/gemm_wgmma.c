@@ -177,7 +177,6 @@ static void produce(cj_fn *f, const wgmma_kernel *k)
             cj_end(f);
         tiles_end(f, k);
     cj_end(f);
-    if (k->v->split) cj_cluster_sync(f), cj_cluster_sync(f); /* as consumers */
 }
 
 /* -- Consumers ----------------------------------------------------------------------------------------------------- */
@@ -227,7 +226,6 @@ static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wg
     else a = cj_mad(f, c->group, WGMMA_BOX_BYTES, a);
     cj_wgmma_matrix_begin(f, a, leading_of(k->v->next[CJK_GEMM_A], 0), WGMMA_ALIGNED, CJ_SWIZZLE_128B, &c->a);
     cj_wgmma_matrix_begin(f, b, leading_of(k->v->next[CJK_GEMM_B], 1), WGMMA_ALIGNED, CJ_SWIZZLE_128B, &c->b);
-    c->sums = cj_wgmma_accumulators(f, &k->shape);
     c->products[0] = k->g->o.promote ? cj_wgmma_accumulators(f, &k->shape) : c->sums;
     c->products[1] = in_turn(k) ? cj_wgmma_accumulators(f, &k->shape) : c->products[0];
     c->yes = cj_eq(f, k->lane, k->lane);
@@ -391,45 +389,50 @@ static void store_by_threads(cj_fn *f, const wgmma_kernel *k, const wgmma_consum
     if (chunks % BUFFERS) cj_named_barrier_sync(f, c->barrier, cj_imm(f, WGMMA_THREADS));
 }
 
-/* The sums of all blocks of the cluster meet.  The first wait is for blocks that have not begun. */
-static void store_split(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
+/* Of a split variant the sums stay in registers: end_split stores them. */
+static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, cj_val sums)
 {
-    cj_val shared = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes));
-    cj_name(f, shared, "received");
-    cj_comment(f, "All blocks of the cluster have begun: send them the sums of their rows");
-    cj_cluster_wait(f);
-    cjk_gemm_split_send(f, k->v, c->sums, shared, c->group);
-    cj_cluster_sync(f);
-    cj_comment(f, "Add up what the blocks have sent, and store this block's rows");
-    cjk_gemm_split_store(f, k->g, k->v, &k->p, shared, cj_sub(f, k->thread, WGMMA_THREADS), t->row, t->column,
-                         t->batch);
-}
-
-static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup)
-{
-    wgmma_consumer c = { .group = { 0 } };
+    wgmma_consumer c = { .sums = sums };
     bool maps = k->g->by_map && !k->v->split;
     consumer_begin(f, k, warpgroup, &c);
-    if (k->v->split) cj_cluster_arrive(f);
     cj_type out = k->shape.d == CJ_MMA_S32 ? CJ_S32 : k->g->type[CJK_GEMM_OUT];
     if (maps) cj_store_tile_begin(f, out, c.buffers, &c.tile);
     wgmma_tile t = tiles_begin(f, k);
         if (in_turn(k)) consume_tile_in_turn(f, k, &c);
         else if (k->g->o.promote) consume_tile_promoted(f, k, &c);
         else consume_tile(f, k, &c);
-        if (k->v->split) {
-            store_split(f, k, &c, &t);
-        } else if (maps) {
+        if (maps) {
             cj_if(f, cj_ne(f, k->by_map, 0));
                 store_by_map(f, k, &c, &t);
             cj_else(f);
                 store_by_threads(f, k, &c, &t);
             cj_end(f);
-        } else {
+        } else if (!k->v->split) {
             store_by_threads(f, k, &c, &t);
         }
     tiles_end(f, k);
     if (maps) cj_bulk_wait_if(f, c.stores, 0);
+}
+
+/* The sums of all blocks of the cluster meet.  All threads of a block come to each barrier of the cluster at one place:
+ * in a cluster of one block ptxas makes it a barrier of the block. */
+static void end_split(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, cj_val sums)
+{
+    cj_val shared = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes)), consumes = cj_ne(f, warpgroup, 0);
+    cj_name(f, shared, "received");
+    cj_name(f, consumes, "consumes");
+    cj_comment(f, "All blocks of the cluster have begun: send them the sums of their rows");
+    cj_cluster_wait(f);
+    cj_if(f, consumes);
+        cjk_gemm_split_send(f, k->v, sums, shared, cj_sub(f, warpgroup, 1));
+    cj_end(f);
+    cj_cluster_sync(f);
+    cj_comment(f, "Add up what the blocks have sent, and store this block's rows");
+    cj_if(f, consumes);
+        wgmma_tile t = tile_of_cluster(f, k);
+        cjk_gemm_split_store(f, k->g, k->v, &k->p, shared, cj_sub(f, k->thread, WGMMA_THREADS), t.row, t.column,
+                             t.batch);
+    cj_end(f);
 }
 
 /* -- The kernel ---------------------------------------------------------------------------------------------------- */
@@ -506,20 +509,23 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     cj_block_sync(f);
     if (v->split && g->code.early) prefetch_b(f, &k);
     if (v->split) cjk_start_early(f, &g->code);
-    /* One set of accumulators fits in what each thread begins with.  Registers are moved for two only, since the
-     * driver's linker, which compiles many kernels at once, compiles none in which they are. */
-    const bool moves = g->o.promote != 0;
+    if (v->split) cj_cluster_arrive(f);
+    cj_val sums = cj_wgmma_accumulators(f, &k.shape);
+    /* One set of accumulators, or those of 32 columns, fit in what each thread begins with.  Registers are moved for
+     * others only, since the driver's linker, which compiles many kernels at once, compiles none in which they are. */
+    const bool moves = g->o.promote && !v->split;
     /* Consumers come first.  Behind the producer's single thread ptxas would not know that the threads of a warp are
      * together, and keep the ring and the matrices in registers of each thread, not of the warp. */
     cj_comment(f, "Warpgroups 1 and 2 consume: each multiplies its part of a tile, and stores the sums");
     if (moves) cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
     else cj_if(f, cj_ne(f, warpgroup, 0));
-        consume(f, &k, warpgroup);
+        consume(f, &k, warpgroup, sums);
     cj_end(f);
     cj_comment(f, "Warpgroup 0 produces: its first thread copies tiles of A and B");
     if (moves) cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
     else cj_if(f, cj_eq(f, warpgroup, 0));
         produce(f, &k);
     cj_end(f);
+    if (v->split) end_split(f, &k, warpgroup, sums);
     cj_return(f);
 }
