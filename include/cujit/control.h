@@ -108,6 +108,18 @@ CJ_API cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n);
  * Errors, left in the module: those of cj_call_n. */
 CJ_API void cj_call_into(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n);
 
+/* Makes `f` an inline function, and so the functions that it calls: a later call of it writes its
+ * instructions instead.  All of them must be complete by then.  Names of registers and comments
+ * come along.  It saves what a call costs, and kernels with wgmma need it: ptxas has each wgmma wait for
+ * the one before where the driver's linker is to join a function.
+ * A function stays called where it has variables of its own, results or parameters in memory, or
+ * lists of labels; where it calls itself; and where it uses a variable of the module whose name the
+ * caller has for something else.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `f` is a kernel, or has no body here
+ *   CJ_ESTATE, by the call: `f` has an open block, a label without a place, or no body yet */
+CJ_API void cj_fn_inline(cj_fn *f);
+
 #ifdef __cplusplus
 }
 #endif

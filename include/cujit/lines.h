@@ -90,6 +90,7 @@
 #define cj_return(f) cj_return(cj_here(f, __FILE__, __LINE__))
 #define cj_call_n(f, ...) cj_call_n(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_call_into(f, ...) cj_call_into(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_fn_inline(f) cj_fn_inline(cj_here(f, __FILE__, __LINE__))
 #define cj_math_set_accuracy(f, ...) cj_math_set_accuracy(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_math_set_form(f, ...) cj_math_set_form(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_concat_n(f, ...) cj_concat_n(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)

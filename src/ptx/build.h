@@ -62,6 +62,12 @@ cj_val cji_imm_int(cj_fn *f, int64_t x);
 double cji_lit_value(const cji_lit *l);
 float cji_lit_single(const cji_lit *l);                      /* as a float: rounded once */
 
+/* ---- Functions that are inlined ---- */
+/* Whether the instructions of `g` can stand in `f`; else it is called. */
+bool cji_inlines(const cj_fn *f, const cj_fn *g);
+/* Writes them: `results` are registers of `f`, `args` registers and numbers, as many as `g` has. */
+void cji_inline_call(cj_fn *f, const cj_fn *g, const uint32_t *results, const uint32_t *args, const char *call);
+
 /* ---- Results in memory ---- */
 cj_val cji_result_bytes(cj_fn *f, const char *name, size_t bytes, const char *call); /* of a function, aligned to 8 */
 cj_val cji_call_bytes(cj_fn *f, size_t bytes, const char *call); /* the caller's, for every call of such a function */

@@ -82,6 +82,17 @@ static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, c
     return cji_fn_list(f, CJI_K_LIST, word, n);
 }
 
+static void inline_call(cj_fn *f, cj_fn *callee, const cj_val *results, const cj_val *args, const char *call)
+{
+    uint32_t result[MOST_ARGUMENTS], arg[MOST_ARGUMENTS];
+    for (size_t i = 0; i < callee->nresult; i++)
+        if (!(result[i] = bind(f, callee, f->m->var[callee->result[i]], i, results[i], true, call))) return;
+    for (size_t i = 0; i < callee->nparam; i++)
+        if (!(arg[i] = bind(f, callee, f->m->var[callee->param[i]], i, args[i], false, call))) return;
+    callee->called = 1;
+    cji_inline_call(f, callee, result, arg, call);
+}
+
 static void emit_call(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n,
                       const char *call)
 {
@@ -94,6 +105,10 @@ static void emit_call(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nre
     }
     if (n > MOST_ARGUMENTS || nresults > MOST_ARGUMENTS) {
         wrong_number(f, callee, n, MOST_ARGUMENTS, "parameters at most", call);
+        return;
+    }
+    if (callee->inlined && cji_inlines(f, callee)) {
+        inline_call(f, callee, results, args, call);
         return;
     }
     if (nresults) {

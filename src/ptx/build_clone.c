@@ -95,6 +95,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->early = f->early;
     g->named_labels = f->named_labels;
     g->called = f->called;
+    g->inlined = f->inlined;
     g->alias = f->alias;
     g->math_accuracy = f->math_accuracy;
     g->math_form = f->math_form;

@@ -265,6 +265,7 @@ struct cj_fn {
     uint8_t early;               /* used before its definition is printed: declared in front */
     uint8_t named_labels;        /* has labels with names of their own */
     uint8_t called;              /* by cj_call(): its parameters and results stay as they are */
+    uint8_t inlined;             /* cj_fn_inline: calls are copies of its instructions */
     uint8_t math_accuracy, math_form; /* cj_math_set_accuracy, cj_math_set_form */
     uint32_t decl_loc;
     uint32_t alias;              /* index of the function that it is, plus 1; 0: no .alias */

@@ -25,7 +25,7 @@ sim_tests += %D%/first_launch_calls
 text_tests += %D%/occupancy_rules
 
 # Over the real ones.
-device_tests += %D%/called_functions %D%/linker_inputs %D%/compiler_queue %D%/compiler_results %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/device_resets %D%/foreign_handles %D%/one_load %D%/record_replays %D%/released_in_any_order %D%/trace_of_calls
+device_tests += %D%/called_functions %D%/inlined_functions %D%/linker_inputs %D%/compiler_queue %D%/compiler_results %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/device_resets %D%/foreign_handles %D%/one_load %D%/record_replays %D%/released_in_any_order %D%/trace_of_calls
 
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED
