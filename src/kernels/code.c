@@ -131,6 +131,15 @@ bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const 
     return false;
 }
 
+bool cjk_function(void *object, const cjk_code *c, const char *name, cj_fn **f, const char *call)
+{
+    *f = name ? cj_ptx_find(c->m, name) : NULL;
+    if (!*f) return true;
+    if (cj_object_fail_from(object, *f, call) != CJ_OK) return cjk_failed(object), false;
+    cj_fn_inline(*f);
+    return true;
+}
+
 bool cjk_function_fits(void *object, const cjk_code *c, const char *function, const char *wants, const char *call)
 {
     const cj_error *e = cj_error_of(c->m);

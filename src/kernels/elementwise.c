@@ -242,13 +242,12 @@ cj_elementwise *cj_elementwise_create(cj_device *dev, const cj_elementwise_opts 
     static const char *const names[ELEMENTS_KERNELS] = { "cj_elementwise", "cj_elementwise_vectors" };
     void *x = cj_object_create(&elementwise_type, call);
     cjk_elementwise *e = cj_object_data(x, &elementwise_type, NULL, call);
-    cj_fn *function = NULL;
+    cj_fn *function;
     if (!e) return x;
     if (!cjk_options(x, call, &e->o, sizeof e->o, opts) || elementwise_check(x, e, call) != CJ_OK)
         return cjk_failed(x), x;
     if (!cjk_begin(x, &e->code, dev, e->o.module, call)) return x;
-    if (e->o.function) function = cj_ptx_find(e->code.m, e->o.function);
-    if (function && cj_object_fail_from(x, function, call) != CJ_OK) return cjk_failed(x), x;
+    if (!cjk_function(x, &e->code, e->o.function, &function, call)) return x;
     choose_vector(e);
     for (unsigned v = 0; v < ELEMENTS_KERNELS; v++) write_elementwise(e->code.m, names[v], e, function, v);
     if (!elementwise_fits(x, e, call)) return x;

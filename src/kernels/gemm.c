@@ -197,8 +197,7 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
     int path[4];
     cj_device_info d = { .size = sizeof d };
     if (!cjk_begin(x, &g->code, dev, g->o.module, call)) return;
-    if (g->o.function) g->epilogue = cj_ptx_find(g->code.m, g->o.function);
-    if (g->o.function && cj_object_fail_from(x, g->epilogue, call) != CJ_OK) return;
+    if (!cjk_function(x, &g->code, g->o.function, &g->epilogue, call)) return;
     if (cj_device_get_info(dev, &d) != CJ_OK) {
         cj_object_fail_from(x, dev, call);
         return;

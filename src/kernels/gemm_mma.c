@@ -302,9 +302,10 @@ static void multiply_part(cj_fn *f, const mma_kernel *k, cj_val stage, uint32_t 
     bool promote = k->g->o.promote;
     uint32_t rows = k->m16, all = promote ? rows : STEPS * rows;
     uint32_t first = part * all / parts, end = (part + 1) * all / parts;
+    if (first == end) return;
     cj_comment(f, promote ? "Multiply the stage, and add its products to the sums in f32" : "Multiply the stage");
     if (promote) {
-        if (first < end) multiply_promoted(f, k, stage, first, end);
+        multiply_promoted(f, k, stage, first, end);
         return;
     }
     for (uint32_t s = first / rows; s * rows < end; s++) {
@@ -347,8 +348,11 @@ static void run_units(cj_fn *f, const mma_kernel *k, cj_val rounds)
 }
 
 /* In how many parts the elements of a stage come: those of the first ones are stored before the others are loaded.
- * sm_90 makes halves of e4m3, for which there are no registers beside a whole stage. */
-static uint32_t parts_of(const mma_kernel *k) { return k->g->o.elements == CJ_GEMM_ELEMENTS_E4M3 ? 4 : 1; }
+ * sm_90 makes halves of e4m3, for which there are no registers beside a whole stage, and with promote beside a half. */
+static uint32_t parts_of(const mma_kernel *k)
+{
+    return k->g->o.promote ? 8 : k->g->o.elements == CJ_GEMM_ELEMENTS_E4M3 ? 4 : 1;
+}
 
 /* Loads the next stage, whose address is `to`, and multiplies the one at `full` meanwhile, if it is not NULL.  The last
  * part stays in registers. */

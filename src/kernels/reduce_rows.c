@@ -201,8 +201,7 @@ cj_reduce *cj_reduce_create(cj_device *dev, const cj_reduce_opts *opts)
     if (!cjk_begin(x, &r->code, dev, r->o.module, call)) return x;
     cj_ptx *m = r->code.m;
     cjk_join j = { (cj_combine_op)r->o.op, NULL, r->wide, cjk_bounds(r->type, r->wide, r->out), r->o.identity };
-    if (r->o.function) j.fn = cj_ptx_find(m, r->o.function);
-    if (j.fn && cj_object_fail_from(x, j.fn, call) != CJ_OK) return cjk_failed(x), x;
+    if (!cjk_function(x, &r->code, r->o.function, &j.fn, call)) return x;
     for (unsigned v = 0; v < 2; v++) {
         if (!r->o.atomic) write_reduce(m, names[REDUCE_PIECES + v], &j, r->type, r->wide, false, v);
         write_reduce(m, (r->o.atomic ? atomic_names : names)[REDUCE_ONE + v], &j, r->type, r->out, r->o.atomic, v);

@@ -174,8 +174,8 @@ cj_scan *cj_scan_create(cj_device *dev, const cj_scan_opts *opts)
     if (!cjk_begin(x, &r->code, dev, r->o.module, call)) return x;
     r->shape = cjk_scan_shape_of(r->type, r->out, r->wide, r->o.exclusive);
     if (!scan_device(x, r, dev, call)) return cjk_failed(x), x;
-    if (r->o.function && cj_object_fail_from(x, cj_ptx_find(r->code.m, r->o.function), call) != CJ_OK)
-        return cjk_failed(x), x;
+    cj_fn *function; /* each of the modules finds it again */
+    if (!cjk_function(x, &r->code, r->o.function, &function, call)) return x;
     scan_make(x, r, call);
     if (cj_error_of(x)->status != CJ_OK) return cjk_failed(x), x;
     cjk_end(x, &r->code, NULL, 0, r->o.cache, r->o.in_flight,

@@ -25,7 +25,8 @@ static const struct { const char *name; cj_type type, out; int32_t elements, pro
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* A text for ptxas. */
+/* A text for ptxas, as the driver has it compiled: a part of a program that its linker joins, but a whole program with
+ * setmaxnreg. */
 static void assemble(const char *text, const char *arch, const char *name)
 {
     char source[64], result[64], option[24];
@@ -35,7 +36,8 @@ static void assemble(const char *text, const char *arch, const char *name)
     snprintf(option, sizeof option, "-arch=%s", arch);
     FILE *f = fopen(source, "w");
     if (!f || fputs(text, f) < 0 || fclose(f) != 0) tap_bail("cannot write %s", source);
-    const char *const argv[] = { tap_ptxas(), "-v", option, "-o", result, source, NULL };
+    const char *const part = strstr(text, "setmaxnreg") ? "--verbose" : "--compile-only";
+    const char *const argv[] = { tap_ptxas(), "--verbose", part, option, "-o", result, source, NULL };
     tap_run(&r, argv, NULL);
     bool spills = false;
     for (const char *p = r.err; (p = strstr(p, " bytes spill")); p++) spills = spills || p[-1] != '0' || p[-2] != ' ';
@@ -73,6 +75,7 @@ static cj_fn *user_function(cj_ptx *m, cj_type wide)
     cj_param(f, "column", CJ_U32), cj_param(f, "batch", CJ_U32);
     cj_result(f, "r", wide);
     cj_return_value(f, cj_select(f, cj_gt(f, row, 3), cj_max(f, v, 0), v));
+    cj_fn_inline(f); /* as each object does */
     return f;
 }
 

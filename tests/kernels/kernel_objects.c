@@ -137,7 +137,7 @@ static void wrong_options(void)
     cj_reduce_free(r);
     cj_return(cj_ptx_kernel(m, "k"));
     r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = CJ_F32, .module = m, .function = "k"));
-    says(r, CJ_EPTX, "the function k does not fit (cj_call: k is a kernel; kernels cannot be called)");
+    says(r, CJ_EPTX, "the function k does not fit (cj_fn_inline: k is a kernel; kernels cannot be called)");
     cj_reduce_free(r);
     cj_ptx_free(m);
     r = cj_reduce_create(NULL, CJ_REDUCE(.type = CJ_F32));
