@@ -168,6 +168,23 @@ static int as_nobody(const cji_disk_folder *f)
     return 0;
 }
 
+/* Likewise: a folder above it that may not be written, or is not there. */
+static int not_made(void)
+{
+    static const char *const paths[] = { "/usr/cujit-cache", "/usr/cujit-cache/kernels" };
+    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return 99;
+    for (int i = 0; i < (int)(sizeof paths / sizeof *paths); i++) {
+        char text[CJI_DISK_PATH + 100] = "";
+        cji_line why = { text, sizeof text, 0 };
+        cji_disk_folder f = { "" };
+        snprintf(f.path, sizeof f.path, "%s", paths[i]);
+        if (cji_disk_folder_check(&f, true, &why) ||
+            !strstr(text, " cannot be made or opened: Permission denied; set CUJIT_CACHE_DIR to a folder that you may"))
+            return i + 1;
+    }
+    return 0;
+}
+
 static void read_only(void)
 {
     int status = 0;
@@ -179,6 +196,10 @@ static void read_only(void)
     waitpid(child, &status, 0);
     chmod(top.path, 0700);
     tap_is_int(status, 0, "a folder that cannot be written: one line in the log, and its entries are found");
+    child = fork();
+    if (!child) _exit(not_made());
+    waitpid(child, &status, 0);
+    tap_is_int(status, 0, "a folder that cannot be made: why, and the fix");
 }
 
 static void told_once(void)

@@ -100,11 +100,17 @@ bool cji_disk_folder_find(cji_disk_folder *folder, cji_line *why)
     return false;
 }
 
-/* With all folders above it. */
+/* With all folders above it.  False: errno. */
 static bool make_folders(const char *path)
 {
     char part[CJI_DISK_PATH];
-    if (mkdir(path, 0700) == 0 || errno != ENOENT) return errno == EEXIST || access(path, F_OK) == 0;
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) return true;
+    if (errno != ENOENT) {
+        const int error = errno;
+        const bool there = access(path, F_OK) == 0;
+        errno = error;
+        return there;
+    }
     snprintf(part, sizeof part, "%s", path);
     for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
         *p = 0;
