@@ -18,12 +18,26 @@ static cji_disk_folder folder;
 
 /* Calls that only sweeps make. */
 static struct { int flock, futimens, ftruncate; } error_of;
+static bool forks_when_locked;
+static pid_t child_of_sweep;
 
 int flock(int fd, int operation)
 {
-    if (!error_of.flock) return (int)syscall(SYS_flock, fd, operation);
-    errno = error_of.flock;
-    return -1;
+    if (error_of.flock) {
+        errno = error_of.flock;
+        return -1;
+    }
+    const int result = (int)syscall(SYS_flock, fd, operation);
+    if (result || !forks_when_locked) return result;
+    forks_when_locked = false;
+    fflush(stdout);
+    child_of_sweep = fork();
+    if (!child_of_sweep) {
+        alarm(600); /* where the test ends early */
+        pause();
+        _exit(1);
+    }
+    return 0;
 }
 
 int futimens(int fd, const struct timespec times[2])
@@ -155,6 +169,23 @@ static void sweeps(void)
     tap_ok(!get(0) && put(0) && get(0), "a folder that vanished is made again");
 }
 
+/* Another thread of a program may call fork() while one sweeps, and the child may live for days. */
+static void child_of_a_sweep(void)
+{
+    const int64_t now = (int64_t)time(NULL);
+    for (int second = 0; second < 2; second++) {
+        for (uint64_t k = 0; k < ENTRIES; k++) put(k);
+        set_old(".cujit-swept");
+        forks_when_locked = !second;
+        cji_disk_rejects(&folder, BYTES, (ENTRIES - 2) * 2 * BLOCK, now);
+        tap_is_int(cache_files(&folder, ".kernel", NULL), 6, "%s", second ? "an hour later the next one sweeps"
+                                                                          : "a process has a child while it sweeps");
+    }
+    if (child_of_sweep <= 0) tap_bail("no child");
+    kill(child_of_sweep, SIGKILL);
+    waitpid(child_of_sweep, NULL, 0);
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -163,6 +194,7 @@ int main(void)
     unsetenv("CUJIT_CACHE");
     calls_fail();
     sweeps();
+    child_of_a_sweep();
     cache_folder_remove(&folder);
     return tap_done();
 }

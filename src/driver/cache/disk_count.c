@@ -165,9 +165,11 @@ static void sweep_locked(const cji_disk_folder *folder, int swept, uint64_t limi
     struct stat s;
     size_t removed;
     if (flock(swept, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) return;
-    if (fstat(swept, &s) || !cji_disk_hour_ago((int64_t)s.st_mtime, now)) return;
-    set_swept(swept, now);
-    cji_disk_trim(folder, limit, now, &removed);
+    if (fstat(swept, &s) == 0 && cji_disk_hour_ago((int64_t)s.st_mtime, now)) {
+        set_swept(swept, now);
+        cji_disk_trim(folder, limit, now, &removed);
+    }
+    flock(swept, LOCK_UN); /* a child that fork() has made meanwhile has the descriptor too */
 }
 
 static count_state sweep_if_due(const cji_disk_folder *folder, uint64_t limit, int64_t now)
@@ -181,7 +183,7 @@ static count_state sweep_if_due(const cji_disk_folder *folder, uint64_t limit, i
     if (made) set_swept(swept, now); /* the folder is new */
     else if (fstat(swept, &s) == 0 && cji_disk_hour_ago((int64_t)s.st_mtime, now))
         sweep_locked(folder, swept, limit, now);
-    close(swept); /* and with it the lock */
+    close(swept);
     return state;
 }
 
