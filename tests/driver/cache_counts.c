@@ -245,6 +245,46 @@ static void full(void)
     cj_disk_cache_close(c);
 }
 
+/* Without root's rights.  What may not be written cannot count, so nothing is stored beside it. */
+static int beside_closed_counts(void)
+{
+    static const char *const names[] = { "total", "swept" };
+    cji_disk_folder f;
+    char line[600], path[CJI_DISK_PATH + 20], want[100];
+    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return 1;
+    snprintf(f.path, sizeof f.path, "%.900s/closed", folder.path);
+    if (mkdir(f.path, 0700)) return 2;
+    setenv("CUJIT_CACHE_DIR", f.path, 1);
+    put(0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%.900s/.cujit-%s", f.path, names[i]);
+        snprintf(want, sizeof want, "/.cujit-%s is no file of the cache that may be written", names[i]);
+        atomic_store(&cji_process.cache_told, false);
+        if (chmod(path, 0400)) return 3;
+        put(i + 1);
+        if (cj_log_read(line, sizeof line) != CJ_LOG_WARNING || !strstr(line, want)) return 4;
+        if (chmod(path, 0600) || cache_files(&f, ".kernel", NULL) != 1) return 5;
+    }
+    put(1);
+    const int stored = cache_files(&f, ".kernel", NULL);
+    cache_folder_remove(&f);
+    return stored == 2 ? 0 : 6;
+}
+
+static void closed_counts(void)
+{
+    char line[600];
+    int status = -1;
+    while (cj_log_read(line, sizeof line)) {}
+    fflush(stdout);
+    chmod(folder.path, 0777);
+    const pid_t child = fork();
+    if (!child) _exit(beside_closed_counts());
+    waitpid(child, &status, 0);
+    chmod(folder.path, 0700);
+    tap_is_int(status, 0, "nothing is stored beside a count that may not be written, and the log names it");
+}
+
 /* -- The limit of a process for files ------------------------------------------------------------------------------ */
 
 /* The status of a process that stores and removes with such a limit: 0, and no signal. */
@@ -308,6 +348,7 @@ int main(void)
     gone_meanwhile();
     wrong_sizes();
     full();
+    closed_counts();
     file_limits();
     cache_folder_remove(&folder);
     return tap_done();

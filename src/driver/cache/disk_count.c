@@ -6,7 +6,7 @@
  *
  * Who finds that the latest sweep is an hour ago sweeps.  When the folder is full before that, nothing more is stored
  * until then.  A file of these names that does not begin with its line is somebody else's: it is left alone, and
- * nothing is stored beside it, since nothing could be counted. */
+ * nothing is stored beside it, since nothing could be counted.  The same holds of one that may not be written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,11 +21,11 @@
 typedef struct count_file { const char *name, *line, *foreign; } count_file;
 static const count_file total_file = {
     ".cujit-total", "cujit cache: a byte follows for each 4 KiB of the other files\n",
-    "/.cujit-total is no file of the cache, so nothing is stored; move it away",
+    "/.cujit-total is no file of the cache that may be written, so nothing is stored; move it away",
 };
 static const count_file swept_file = {
     ".cujit-swept", "cujit cache: the other files were counted at the time of this one\n",
-    "/.cujit-swept is no file of the cache, so nothing is stored; move it away",
+    "/.cujit-swept is no file of the cache that may be written, so nothing is stored; move it away",
 };
 static const char full_folder[] = " is full until its files are counted anew, in an hour at most; `cujit cache prune` "
                                   "does it now";
@@ -51,6 +51,21 @@ static count_state look_at_count(int fd, const count_file *file, uint64_t *behin
     return memcmp(line, file->line, n) || last || (*behind && file == &swept_file) ? COUNT_FOREIGN : COUNT_OPEN;
 }
 
+/* Of a file that cannot be opened: errno.  One that is there and may not be written is as good as foreign. */
+static count_state closed_count(int at, const char *path)
+{
+    struct stat s;
+    switch (errno) {
+    case ENOENT: return COUNT_MISSING;
+    case ELOOP:
+    case EISDIR:
+    case ENXIO: return COUNT_FOREIGN;
+    case EACCES:
+    case EPERM: return fstatat(at, path, &s, AT_SYMLINK_NOFOLLOW) ? COUNT_FAILED : COUNT_FOREIGN;
+    default: return COUNT_FAILED;
+    }
+}
+
 /* One of the two files, beside the file `path`, which is relative to the folder `at`.  *fd is to be closed where it is
  * OPEN. */
 static count_state open_count(int at, const char *path, const count_file *file, int *fd, uint64_t *behind)
@@ -60,10 +75,7 @@ static count_state open_count(int at, const char *path, const count_file *file, 
     const int folder = slash ? (int)(slash - path) + 1 : 0;
     snprintf(own, sizeof own, "%.*s%s", folder, path, file->name);
     *fd = openat(at, own, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0)
-        return errno == ENOENT                                        ? COUNT_MISSING
-               : errno == ELOOP || errno == EISDIR || errno == ENXIO ? COUNT_FOREIGN
-                                                                     : COUNT_FAILED;
+    if (*fd < 0) return closed_count(at, own);
     const count_state state = look_at_count(*fd, file, behind);
     if (state != COUNT_OPEN) close(*fd);
     return state;
