@@ -185,6 +185,43 @@ static void reads_fail(void)
     tap_is_int(look(NUMBER, BYTES, true), CJI_DISK_HIT, "the entry is there afterwards");
 }
 
+static int blocks_until_none = -1; /* -1: there is memory */
+
+/* An allocator that does not set errno. */
+static void *limited(void *user, void *p, size_t old, size_t bytes)
+{
+    const int before = errno;
+    void *q = NULL;
+    (void)user, (void)old;
+    if (!bytes) free(p);
+    else if (blocks_until_none && (q = realloc(p, bytes)) && blocks_until_none > 0) blocks_until_none--;
+    errno = before;
+    return q;
+}
+
+static void without_memory(void)
+{
+    int told = 0, failed = 0;
+    cji_disk_found found;
+    store(NUMBER, BYTES);
+    for (int n = 0; n < 100; n++) {
+        errno = ENOENT;
+        blocks_until_none = n;
+        cji_disk_result r = cji_disk_read(&folder, cache_key(NUMBER), true, &found);
+        const int error = errno;
+        blocks_until_none = -1;
+        if (r == CJI_DISK_HIT) {
+            cji_disk_found_free(&found);
+            break;
+        }
+        failed++;
+        told += r == CJI_DISK_FAILED && error == ENOMEM;
+    }
+    tap_ok(failed > 2 && failed < 100, "memory for an entry is taken %d times", failed);
+    tap_is_int(told, failed, "without any of it the failure is that");
+    tap_is_int(look(NUMBER, BYTES, true), CJI_DISK_HIT, "the entry stays");
+}
+
 static void writes_fail(void)
 {
     static const struct { const char *name; fault_call call; int error; } rows[] = {
@@ -241,12 +278,14 @@ static void times(void)
 int main(void)
 {
     tap_plan(0);
+    if (cj_set_allocator(limited, NULL) != CJ_OK) tap_bail("no allocator");
     folder = cache_folder();
     round_trip();
     each_byte_changed();
     wrong_tables();
     other_kinds();
     reads_fail();
+    without_memory();
     writes_fail();
     times();
     cache_folder_remove(&folder);

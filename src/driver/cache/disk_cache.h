@@ -115,7 +115,7 @@ typedef enum cji_disk_result {
 } cji_disk_result;
 
 /* The opposite: of a head, and of the `rest` bytes behind it in `room`, which becomes the caller's on a hit.  FAILED is
- * without memory. */
+ * without memory: errno is ENOMEM. */
 cji_disk_result cji_disk_decode(cji_hash128 key, const cji_disk_head *head, unsigned char *room, size_t rest,
                                 cji_disk_found *found);
 

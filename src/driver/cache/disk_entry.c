@@ -197,7 +197,10 @@ static cji_disk_result entries_from(const unsigned char *table, size_t bytes, cj
     table_reader r = { .number = table, .name_bytes = bytes - numbers * sizeof(uint32_t), .good = true };
     if (r.name_bytes && table[bytes - 1]) return CJI_DISK_BAD;
     cji_entries *e = cji_zalloc(sizeof *e);
-    if (!e) return CJI_DISK_FAILED;
+    if (!e) {
+        errno = ENOMEM;
+        return CJI_DISK_FAILED;
+    }
     atomic_init(&e->refs, 1);
     e->n = head[0];
     e->whole = head[1] != 0;
