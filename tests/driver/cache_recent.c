@@ -156,6 +156,16 @@ static void at_a_time(void)
     use_all(a, "dy");
     cji_disk_recent_end(a);
     tap_is_str(listed(), "ydcazx", "they leave the list with the next change, but what was used");
+    a = begin_of(program), b = begin_of(program);
+    a->gone = 1u << 0 | 1u << 2; /* y, c */
+    use_all(b, "yc");
+    cache_image c = cache_image_make('c', 50);
+    if (!cji_disk_write(&folder, cache_key('c'), &c.image)) tap_bail("no entry");
+    cache_image_free(&c);
+    cji_disk_recent_end(b);
+    use_all(a, "a");
+    cji_disk_recent_end(a);
+    tap_is_str(listed(), "acd", "but those that another process has stored meanwhile");
 }
 
 static void programs(void)

@@ -197,6 +197,19 @@ cji_disk_recent *cji_disk_recent_begin(const char *program, cji_hash128 build, c
     return recent;
 }
 
+/* Another process may have stored entries that were gone. */
+static void look_for_gone(cji_disk_recent *recent, const cji_disk_folder *folder)
+{
+    char name[CJI_DISK_NAME], path[CJI_DISK_PATH + CJI_DISK_NAME];
+    struct stat s;
+    for (size_t i = 0; i < recent->listed.n; i++) {
+        if (!(recent->gone >> i & 1)) continue;
+        cji_disk_name(name, recent->listed.key[i]);
+        snprintf(path, sizeof path, "%s/%s", folder->path, name);
+        if (lstat(path, &s) == 0) recent->gone &= ~(UINT32_C(1) << i);
+    }
+}
+
 /* Another process may have written the list meanwhile. */
 static void update_list(const cji_disk_recent *recent, const cji_disk_folder *folder)
 {
@@ -217,6 +230,7 @@ void cji_disk_recent_end(cji_disk_recent *recent)
     if (recent->used.n && recent->fork_gen == cji_fork_gen() && cji_disk_on() && cji_disk_folder_find(&folder, NULL) &&
         cji_disk_folder_check(&folder, false, NULL)) {
         for (size_t i = 0; i < recent->used.n; i++) cji_disk_note_key(&folder, recent->used.key[i]);
+        look_for_gone(recent, &folder);
         const cji_disk_keys all = merged(recent, &recent->listed);
         if (!same_list(&recent->listed, &all, &recent->used)) update_list(recent, &folder);
     }
