@@ -30,9 +30,7 @@ struct cj_disk_cache {
 static int read_disk_list(cj_disk_cache *c)
 {
     cji_disk_list_free(&c->list);
-    errno = 0;
-    if (cji_disk_list_read(&c->folder, (int64_t)time(NULL), &c->list)) return 0;
-    return errno ? errno : ENOMEM;
+    return cji_disk_list_read(&c->folder, (int64_t)time(NULL), &c->list) ? 0 : errno;
 }
 
 static cj_status fail_to_read(cj_disk_cache *c, int error, const char *call)
@@ -236,8 +234,7 @@ void cj_disk_prune_defaults(cj_disk_prune_opts *opts)
 static cj_status prune_folder(cj_disk_cache *c, const cji_disk_bound *bound, int64_t now, const char *call)
 {
     cji_disk_removed done;
-    errno = 0;
-    if (!cji_disk_prune(&c->folder, bound, now, &done)) return fail_to_read(c, errno ? errno : ENOMEM, call);
+    if (!cji_disk_prune(&c->folder, bound, now, &done)) return fail_to_read(c, errno, call);
     note_removed(c, &done);
     const int error = read_disk_list(c);
     return done.failed ? fail_to_remove(c, &done, call) : error ? fail_to_read(c, error, call) : CJ_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +58,24 @@ static cj_disk_entry entry_of(cj_disk_cache *c, size_t i)
 
 /* -- Opening ------------------------------------------------------------------------------------------------------- */
 
+/* Without root's rights.  The names of the folder can be read, and no more. */
+static int without_search(void)
+{
+    cji_disk_folder f;
+    snprintf(f.path, sizeof f.path, "%.900s/closed", folder.path);
+    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return 1;
+    cache_image c = cache_image_make(1, ENTRY);
+    if (mkdir(f.path, 0700) || !cji_disk_write(&f, cache_key(1), &c.image) || chmod(f.path, 0600)) return 2;
+    cache_image_free(&c);
+    cj_disk_cache *cache = cj_disk_cache_open(f.path);
+    const bool good = cj_error_of(cache)->status == CJ_ESTATE &&
+                      strstr(cj_error_of(cache)->message, "cannot be read: Permission denied");
+    cj_disk_cache_close(cache);
+    chmod(f.path, 0700);
+    cache_folder_remove(&f);
+    return good ? 0 : 3;
+}
+
 static void opened(void)
 {
     char inside[CJI_DISK_PATH], missing[CJI_DISK_PATH];
@@ -83,6 +102,14 @@ static void opened(void)
         cj_disk_cache_close(c);
     }
     rmdir(inside);
+    int status = 0;
+    fflush(stdout);
+    chmod(folder.path, 0777);
+    const pid_t child = fork();
+    if (!child) _exit(without_search());
+    waitpid(child, &status, 0);
+    chmod(folder.path, 0700);
+    tap_is_int(status, 0, "a folder whose files may not be looked at is not opened");
     setenv("CUJIT_CACHE_DIR", folder.path, 1);
     cj_disk_cache *c = cj_disk_cache_open(NULL);
     tap_is_str(cj_disk_cache_path(c), folder.path, "NULL is the folder of the environment");

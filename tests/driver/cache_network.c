@@ -7,6 +7,10 @@
 #include "tests/driver/cache_parts.h"
 #include "tests/tap.h"
 
+#include <cujit/cujit.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -52,6 +56,21 @@ int ftruncate(int fd, off_t bytes)
     if (!error_of.ftruncate) return (int)syscall(SYS_ftruncate, fd, bytes);
     errno = error_of.ftruncate;
     return -1;
+}
+
+static int names_until_failure = -1; /* -1: no failure */
+
+struct dirent *readdir(DIR *dir)
+{
+    if (names_until_failure > 0) names_until_failure--;
+    if (!names_until_failure) {
+        errno = EIO;
+        return NULL;
+    }
+    struct dirent *(*next)(DIR *);
+    void *address = dlsym(RTLD_NEXT, "readdir");
+    memcpy(&next, &address, sizeof next);
+    return next(dir);
 }
 
 static bool put(uint64_t number)
@@ -169,6 +188,27 @@ static void sweeps(void)
     tap_ok(!get(0) && put(0) && get(0), "a folder that vanished is made again");
 }
 
+/* What is known of a folder then is not all of it: nothing is reported as done, and the count stays. */
+static void unread_folders(void)
+{
+    uint64_t counted = 0;
+    cache_folder_remove(&folder);
+    if (mkdir(folder.path, 0700)) tap_bail("no folder");
+    for (uint64_t k = 0; k < ENTRIES; k++) put(k);
+    cj_disk_cache *c = cj_disk_cache_open(folder.path);
+    names_until_failure = 5;
+    cj_disk_cache *part = cj_disk_cache_open(folder.path);
+    names_until_failure = 5;
+    const cj_status pruned = cj_disk_cache_prune(c, NULL);
+    names_until_failure = -1;
+    tap_ok(cj_error_of(part)->status == CJ_ESTATE && strstr(cj_error_of(part)->message, "cannot be read: Input/output"),
+           "a folder that is read in part is not opened: %s", cj_error_of(part)->message);
+    tap_is_int(pruned, CJ_ESTATE, "nor pruned");
+    tap_ok(cji_disk_counted(&folder, &counted) && counted == ENTRIES * 2 * BLOCK, "nor counted");
+    cj_disk_cache_close(part);
+    cj_disk_cache_close(c);
+}
+
 /* Another thread of a program may call fork() while one sweeps, and the child may live for days. */
 static void child_of_a_sweep(void)
 {
@@ -194,6 +234,7 @@ int main(void)
     unsetenv("CUJIT_CACHE");
     calls_fail();
     sweeps();
+    unread_folders();
     child_of_a_sweep();
     cache_folder_remove(&folder);
     return tap_done();

@@ -254,8 +254,8 @@ typedef struct cji_disk_list {
     size_t unfinished;       /* files of writers that are at work or were killed */
 } cji_disk_list;
 
-/* False: the folder cannot be read, or there is no memory.  `now` decides which times are right: files of the future
- * are of a clock that was set back, and come last. */
+/* False: the folder cannot be read, or there is no memory: errno.  `now` decides which times are right: files of the
+ * future are of a clock that was set back, and come last. */
 bool cji_disk_list_read(const cji_disk_folder *folder, int64_t now, cji_disk_list *list);
 void cji_disk_list_free(cji_disk_list *list);
 
@@ -275,7 +275,7 @@ typedef struct cji_disk_removed {
 
 /* Removes the entries and lists that do not stay, entries of a size that none can have, what killed writers left behind
  * more than an hour ago, and lists that were not used for CJI_DISK_RECENT_DAYS or are more than CJI_DISK_RECENT_LISTS.
- * False: the folder cannot be read, or there is no memory. */
+ * False: the folder cannot be read, or there is no memory: errno. */
 bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, int64_t now, cji_disk_removed *removed);
 
 /* Removes one entry and takes it out of the list and of the count, unless it cannot be removed. */

@@ -51,7 +51,10 @@ typedef struct listing {
 /* False without memory. */
 static bool add_item(cji_disk_items *items, cji_hash128 key, const struct stat *s, int64_t now)
 {
-    if (!cji_grow(&items->item, &items->cap, items->n + 1, sizeof *items->item)) return false;
+    if (!cji_grow(&items->item, &items->cap, items->n + 1, sizeof *items->item)) {
+        errno = ENOMEM;
+        return false;
+    }
     const int64_t used = (int64_t)s->st_mtime;
     cji_disk_item *item = &items->item[items->n++];
     *item = (cji_disk_item){ .key = key, .bytes = (uint64_t)s->st_size, .used = used };
@@ -60,34 +63,42 @@ static bool add_item(cji_disk_items *items, cji_hash128 key, const struct stat *
     return true;
 }
 
-/* False without memory. */
+/* False without memory, or where the folder's files may not be looked at: errno. */
 static bool list_file(listing *l, int folder, const char *name)
 {
     struct stat s;
     cji_hash128 key;
     const bool entry = cji_disk_key_of(name, &key), recent = !entry && cji_disk_is_recent(name, &key);
     if (!entry && !recent && !cji_disk_is_unfinished(name)) return true;
-    if (fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s.st_mode)) return true; /* gone meanwhile */
+    if (fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW)) return errno != EACCES; /* else it is gone meanwhile */
+    if (!S_ISREG(s.st_mode)) return true;
     if (entry || recent) return add_item(entry ? &l->list->entries : &l->list->recent, key, &s, l->now);
     if (l->remove && cji_disk_hour_ago(s.st_mtime, l->now)) unlinkat(folder, name, 0);
     else l->list->unfinished++;
     return true;
 }
 
-/* `remove`: what killed writers left behind. */
+/* `remove`: what killed writers left behind.  False: errno. */
 static bool list_folder(const cji_disk_folder *folder, int64_t now, bool remove, cji_disk_list *list)
 {
     listing l = { .list = list, .now = now, .remove = remove };
     *list = (cji_disk_list){ .unfinished = 0 };
     DIR *dir = opendir(folder->path);
     if (!dir) return false;
-    bool good = true;
-    for (struct dirent *e; good && (e = readdir(dir)) != NULL;) good = list_file(&l, dirfd(dir), e->d_name);
+    const struct dirent *e;
+    bool good;
+    do {
+        errno = 0;
+        e = readdir(dir);
+        good = e ? list_file(&l, dirfd(dir), e->d_name) : !errno;
+    } while (e && good);
+    const int error = errno;
     closedir(dir);
     if (good && list->entries.n)
         qsort(list->entries.item, list->entries.n, sizeof *list->entries.item, by_size_and_use);
     if (good && list->recent.n) qsort(list->recent.item, list->recent.n, sizeof *list->recent.item, by_use);
     if (!good) cji_disk_list_free(list);
+    errno = error;
     return good;
 }
 
