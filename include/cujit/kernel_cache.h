@@ -231,7 +231,7 @@ CJ_API void cj_disk_prune_defaults(cj_disk_prune_opts *opts);
  * Errors, left in `c`:
  *   CJ_EINVAL: the size of `opts` is not set
  *   CJ_ENOTFOUND: the folder was removed
- *   CJ_ESTATE: the folder cannot be read, or an entry cannot be removed; the others are removed
+ *   CJ_ESTATE: the folder cannot be read, or a file cannot be removed; the others are removed
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_disk_cache_prune(cj_disk_cache *c, const cj_disk_prune_opts *opts);
 

@@ -206,8 +206,8 @@ static void note_removed(cj_disk_cache *c, const cji_disk_removed *done)
 
 static cj_status fail_to_remove(cj_disk_cache *c, const cji_disk_removed *done, const char *call)
 {
-    return cji_fail(c, CJ_ESTATE, call, "%llu entries of %s cannot be removed: %s", (unsigned long long)done->failed,
-                    cji_short(c->folder.path), strerror(done->error));
+    return cji_fail(c, CJ_ESTATE, call, "%llu %s of %s cannot be removed: %s", (unsigned long long)done->failed,
+                    done->failed == 1 ? "file" : "files", cji_short(c->folder.path), strerror(done->error));
 }
 
 cj_status cj_disk_cache_remove(cj_disk_cache *c, size_t i)

@@ -276,7 +276,7 @@ static void not_removed(void)
     path_of(path, 1);
     if (unlink(path) || mkdir(path, 0700)) tap_bail("mkdir");
     tap_is_int(cj_disk_cache_remove(c, 1), CJ_ESTATE, "an entry that cannot be removed");
-    tap_has_str(cj_error_of(c)->message, "1 entries of", "which is said");
+    tap_has_str(cj_error_of(c)->message, "1 file of", "which is said");
     tap_ok(stats_of(c).entries == ENTRIES && !stats_of(c).removed, "it stays in the list");
     rmdir(path);
     cj_disk_cache_close(c);
