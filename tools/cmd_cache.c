@@ -94,6 +94,11 @@ static cj_disk_cache_stats stats_of(cj_disk_cache *c)
     return s;
 }
 
+static void show_use(const char *which, int64_t used)
+{
+    printf("%s use  %s%s\n", which, text_of_age(used).text, used ? " ago" : "");
+}
+
 static void show_stats(cj_disk_cache *c)
 {
     const cj_disk_cache_stats s = stats_of(c);
@@ -105,8 +110,8 @@ static void show_stats(cj_disk_cache *c)
     if (s.full)
         printf("full        yes: %s are left until a program counts the files, once an hour; `prune` does it now\n",
                text_of_bytes(s.left).text);
-    if (s.entries) printf("latest use  %s ago\n", text_of_age(s.latest).text);
-    if (s.entries) printf("oldest use  %s ago\n", text_of_age(s.oldest).text);
+    if (s.entries) show_use("latest", s.latest);
+    if (s.entries) show_use("oldest", s.oldest);
     if (s.unfinished)
         printf("unfinished  %" PRIu64 " (being written, or left by programs that were killed)\n", s.unfinished);
     if (!s.on) printf("used        no: CUJIT_CACHE is %s\n", cji_env_get(CJI_ENV_CACHE));
@@ -166,8 +171,9 @@ static void json_entry(json *j, const cj_disk_entry *e)
 /* Each entry, or each with a problem.  *problems: how many of these.  False: a call failed. */
 static bool each_entry(cj_disk_cache *c, const cache_request *r, bool all, json *j, uint64_t *problems)
 {
+    uint64_t n = stats_of(c).entries;
     *problems = 0;
-    for (size_t i = 0; i < stats_of(c).entries;) {
+    for (size_t i = 0; i < n;) {
         cj_disk_entry e;
         cj_disk_entry_defaults(&e);
         if (cj_disk_cache_get_entry(c, i, &e) != CJ_OK) return false;
@@ -177,7 +183,8 @@ static bool each_entry(cj_disk_cache *c, const cache_request *r, bool all, json 
             else show_entry(&e);
         }
         if (!r->remove || !e.damaged) i++;
-        else if (cj_disk_cache_remove(c, i) != CJ_OK) return false;
+        else if (cj_disk_cache_remove(c, i) == CJ_OK) n--;
+        else return false;
     }
     return true;
 }

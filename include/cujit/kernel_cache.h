@@ -160,7 +160,7 @@ typedef struct cj_disk_cache_stats {
     uint64_t unfinished;    /* files of processes that write an entry, or were killed as they did */
     uint64_t removed;       /* entries that calls with `c` removed */
     uint64_t removed_bytes; /* bytes of the entries and lists that calls with `c` removed */
-    int64_t oldest, latest; /* uses of entries, seconds since 1970; 0 without entries */
+    int64_t oldest, latest; /* uses of entries, seconds since 1970; 0: none is known */
     int32_t on;             /* 1: loads of this process use the cache; 0: CUJIT_CACHE is 0 */
     int32_t full;           /* 1: less than 1 MiB is left */
     uint64_t left;          /* bytes that loads store until the folder is counted anew, once an hour */

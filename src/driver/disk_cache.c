@@ -93,6 +93,17 @@ void cj_disk_cache_stats_defaults(cj_disk_cache_stats *stats)
     if (stats) *stats = (cj_disk_cache_stats){ .size = sizeof *stats };
 }
 
+/* Of all entries whose times are known: those of a wrong size are last in the list, whenever they were used. */
+static void set_uses(cj_disk_cache_stats *stats, const cji_disk_items *entries)
+{
+    for (size_t i = 0; i < entries->n; i++) {
+        const int64_t used = entries->item[i].used;
+        if (!used) continue;
+        if (!stats->oldest || used < stats->oldest) stats->oldest = used;
+        if (!stats->latest || used > stats->latest) stats->latest = used;
+    }
+}
+
 cj_status cj_disk_cache_get_stats(cj_disk_cache *c, cj_disk_cache_stats *stats)
 {
     static const char call[] = "cj_disk_cache_get_stats";
@@ -106,21 +117,20 @@ cj_status cj_disk_cache_get_stats(cj_disk_cache *c, cj_disk_cache_stats *stats)
     const cji_disk_items *entries = &c->list.entries;
     cji_disk_counted(&c->folder, &counted);
     const uint64_t left = counted < CJI_DISK_LIMIT ? CJI_DISK_LIMIT - counted : 0;
-    const cj_disk_cache_stats full = { .size = size,
+    cj_disk_cache_stats full = { .size = size,
                                        .entries = entries->n,
                                        .bytes = entries->bytes,
                                        .limit = CJI_DISK_LIMIT,
                                        .unfinished = c->list.unfinished,
                                        .removed = c->removed.entries,
                                        .removed_bytes = c->removed.bytes,
-                                       .oldest = entries->n ? entries->item[entries->n - 1].used : 0,
-                                       .latest = entries->n ? entries->item[0].used : 0,
                                        .on = cji_disk_on(),
                                        .full = left < CJI_DISK_FULL,
                                        .left = left,
                                        .lists = c->list.recent.n,
                                        .list_bytes = c->list.recent.bytes,
                                        .removed_lists = c->removed.lists };
+    set_uses(&full, entries);
     memcpy(stats, &full, size < sizeof full ? size : sizeof full);
     return CJ_OK;
 }

@@ -206,6 +206,36 @@ static void problems(void)
     cj_disk_cache_close(c);
 }
 
+/* Entries of a size that no load reads are the last of the list, whenever they were used; the clock was ahead when
+ * another one was. */
+static void times_of_uses(void)
+{
+    static const struct { const char *name; uint64_t cut, ahead; } rows[] = {
+        { "all entries are good", ENTRIES, ENTRIES },
+        { "the entry used last is cut", 0, ENTRIES },
+        { "one in the middle is cut", 4, ENTRIES },
+        { "the one not used for the longest time is cut", ENTRIES - 1, ENTRIES },
+        { "one is of the future", ENTRIES, 4 },
+        { "one is cut, one is of the future", 5, 4 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const time_t now = time(NULL);
+        char path[CJI_DISK_PATH];
+        fill();
+        for (uint64_t k = 0; k < ENTRIES; k++) {
+            const time_t used = now + (k == rows[i].ahead ? 1000 * HOUR : -HOUR * (time_t)k);
+            const struct timespec set[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = used } };
+            path_of(path, k);
+            if ((k == rows[i].cut && truncate(path, 10)) || utimensat(AT_FDCWD, path, set, 0)) tap_bail("%s", path);
+        }
+        cj_disk_cache *c = cj_disk_cache_open(folder.path);
+        cj_disk_cache_stats s = stats_of(c);
+        tap_is_int(s.latest, now, "%s: the latest use", rows[i].name);
+        tap_is_int(s.oldest, now - HOUR * (ENTRIES - 1), "%s: the oldest use", rows[i].name);
+        cj_disk_cache_close(c);
+    }
+}
+
 /* -- Removing ------------------------------------------------------------------------------------------------------ */
 
 static int left(void) { return cache_files(&folder, ".kernel", NULL); }
@@ -315,6 +345,7 @@ int main(void)
     listed();
     not_used();
     problems();
+    times_of_uses();
     pruned();
     cleared();
     not_removed();

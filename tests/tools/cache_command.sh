@@ -85,6 +85,9 @@ result $? 'the damaged one is removed'
 wants 0 'then there is none' '^0 entries verified, 0 with a problem, 0 removed$' verify
 
 cp whole "$entry"
+touch -d '+2 days' "$entry"
+wants 0 'stats: a use of the future' '^oldest use  not known$' stats
+cp whole "$entry"
 wants 0 'prune: what is recent stays' '^0 entries removed \(0 B\), 1 left' prune --older-than 1h
 touch -d '40 days ago' "$entry"
 wants 0 'list: the age' ' 40 d  sm_' list
