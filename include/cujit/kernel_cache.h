@@ -95,8 +95,9 @@ CJ_API cj_status cj_kernel_cache_find(cj_kernel_cache *c, const void *key, size_
  * Never NULL.  Owned by the caller, free with cj_kernel_free.
  * Errors, in the failed kernel that is returned:
  *   CJ_EINVAL: `key` is NULL, `bytes` is 0, or `k` is of another device
+ *   CJ_ESTATE: a `build` puts the key that it builds, or threads that build wait for each other
  *   CJ_ENOMEM: host memory is exhausted
- *   the failure of `k`, if it is a failed object */
+ *   the failure of `k`, if it is a failed object, or of the build that the call waited for */
 CJ_API cj_kernel *cj_kernel_cache_put(cj_kernel_cache *c, const void *key, size_t bytes,
                                       cj_kernel *k);
 

@@ -191,6 +191,13 @@ static cj_kernel *build_itself(void *user, cj_device *on)
     return cj_kernel_cache_get(cache, user, sizeof(int), build_itself, user);
 }
 
+static cj_kernel *build_put(void *user, cj_device *on)
+{
+    cj_kernel *k = build(user, on), *put = cj_kernel_cache_put(cache, user, sizeof(int), k);
+    cj_kernel_free(k);
+    return put;
+}
+
 /* The same device through another driver object is another device. */
 static cj_kernel *build_elsewhere(void *user, cj_device *on)
 {
@@ -206,6 +213,7 @@ static cj_kernel *build_elsewhere(void *user, cj_device *on)
 static void failures(void)
 {
     int number = 60;
+    const uint64_t waits = stats().waits;
     builds = 0;
     for (int i = 0; i < 2; i++) {
         cj_kernel *k = cj_kernel_cache_get(cache, &number, sizeof number, build_failing, NULL);
@@ -227,6 +235,10 @@ static void failures(void)
     tap_is_int(cj_error_of(loop)->status, CJ_ESTATE, "a build function that gets its own key: %s",
                cj_error_of(loop)->message);
     cj_kernel_free(loop);
+    loop = cj_kernel_cache_get(cache, &number, sizeof number, build_put, &number);
+    tap_is_int(cj_error_of(loop)->status, CJ_ESTATE, "one that puts its own key");
+    cj_kernel_free(loop);
+    tap_is_uint(stats().waits, waits, "neither waits for itself");
     cj_kernel *good = get(number);
     tap_is_int(cj_error_of(good)->status, CJ_OK, "the next build succeeds");
     cj_kernel_free(good);

@@ -439,6 +439,18 @@ static bool share_ticket(cji_memo *memo, uint64_t hash, const void *key, size_t 
     return *t != NULL;
 }
 
+/* Waits for a ticket that is shared.  A wait that would not end is none. */
+static void *wait_counted(cji_memo *memo, uint64_t hash, memo_ticket *t, cji_memo_how *how)
+{
+    memo_part *part = memo_part_of(memo, hash);
+    void *value = wait_for_ticket(memo, t, how);
+    if (*how != CJI_MEMO_CYCLE) return value;
+    lock_memo_part(part);
+    part->waits--;
+    unlock_memo_part(part);
+    return value;
+}
+
 CJI_FIRST void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_memo_build build, void *user,
                              cji_memo_how *how)
 {
@@ -447,7 +459,7 @@ CJI_FIRST void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_
     *how = CJI_MEMO_HIT;
     void *value = look_up(memo, hash, key, bytes, NULL, &t);
     while (!value) {
-        if (t && share_ticket(memo, hash, key, bytes, &t)) return wait_for_ticket(memo, t, how);
+        if (t && share_ticket(memo, hash, key, bytes, &t)) return wait_counted(memo, hash, t, how);
         memo_entry *fresh = new_memo_entry(hash, key, bytes);
         if (!fresh) {
             *how = CJI_MEMO_NOMEM;
