@@ -22,7 +22,6 @@ enum { CJK_KERNELS = 48, CJK_THREADS = 256 };
 
 struct cjk_cache;
 
-/* The workspace of launches in flight: `count` pieces of `each` bytes, taken in turn. */
 /* A piece of workspace, which is an object of the library's own. */
 typedef struct cjk_slot {
     pthread_mutex_t busy;        /* held while a launch that uses the piece is enqueued */
@@ -33,6 +32,8 @@ typedef struct cjk_slot {
     void *object;
 } cjk_slot;
 
+/* The workspace of launches in flight: `count` pieces of `each` bytes.  A stream has the piece of its latest launch
+ * again while no other stream took it. */
 typedef struct cjk_slots {
     cj_stream *home;
     cj_dptr memory;

@@ -1,6 +1,7 @@
 /* How much room the files of the folder take, over all processes, by two files of the cache's own.  ".cujit-total" has
- * a line that names it, and as many bytes behind it as the files take blocks of 4 KiB: a sweep sets its size, and who
- * has stored a file appends a byte for each block of it, so the size is right over all processes without a lock.
+ * a line that names it, and as many bytes behind it as the files take blocks of 4 KiB: who has stored a file appends a
+ * byte for each block of it, which counts over all processes without a lock.  A sweep, and who removes an entry, sets
+ * its size; what another process appends at that moment is not counted until the next sweep.
  * ".cujit-swept" has such a line alone, and the time of the latest sweep as its time of modification; it is locked by
  * who sweeps.
  *
