@@ -118,18 +118,18 @@ cj_status cj_disk_cache_get_stats(cj_disk_cache *c, cj_disk_cache_stats *stats)
     cji_disk_counted(&c->folder, &counted);
     const uint64_t left = counted < CJI_DISK_LIMIT ? CJI_DISK_LIMIT - counted : 0;
     cj_disk_cache_stats full = { .size = size,
-                                       .entries = entries->n,
-                                       .bytes = entries->bytes,
-                                       .limit = CJI_DISK_LIMIT,
-                                       .unfinished = c->list.unfinished,
-                                       .removed = c->removed.entries,
-                                       .removed_bytes = c->removed.bytes,
-                                       .on = cji_disk_on(),
-                                       .full = left < CJI_DISK_FULL,
-                                       .left = left,
-                                       .lists = c->list.recent.n,
-                                       .list_bytes = c->list.recent.bytes,
-                                       .removed_lists = c->removed.lists };
+                                 .entries = entries->n,
+                                 .bytes = entries->bytes,
+                                 .limit = CJI_DISK_LIMIT,
+                                 .unfinished = c->list.unfinished,
+                                 .removed = c->removed.entries,
+                                 .removed_bytes = c->removed.bytes,
+                                 .on = cji_disk_on(),
+                                 .full = left < CJI_DISK_FULL,
+                                 .left = left,
+                                 .lists = c->list.recent.n,
+                                 .list_bytes = c->list.recent.bytes,
+                                 .removed_lists = c->removed.lists };
     set_uses(&full, entries);
     memcpy(stats, &full, size < sizeof full ? size : sizeof full);
     return CJ_OK;
