@@ -10,6 +10,9 @@ enum { KERNEL_ALIGN = 4096, IN_A_GRAPH = 8, VECTORS_IN_A_GRAPH = 64 };
 #define PRODUCT_OF_ROWS(name, type, n) { name, KERNEL_GEMM, type, n, n, n, .b_rows = true }
 #define ELEMENTS(name, type, elements_of, promoted, n) \
     { name, KERNEL_GEMM, type, n, n, n, .elements = elements_of, .promote = promoted }
+/* With a function of the user's at the end, beside the same without. */
+#define PRODUCT_FUSED(shape, m, n, k) \
+    { "gemm_fused." shape, KERNEL_GEMM, CJ_BF16, m, n, k, .beside = "gemm." shape, .fused = true }
 #define VECTOR(name, type, rows, columns, format) { name, KERNEL_GEMV, type, rows, columns, 0, format, .promote = 0 }
 #define ATTENTION(name, type, tokens, dim, is_causal) \
     { name, KERNEL_ATTENTION, type, 16384 / (tokens), tokens, dim, .causal = is_causal }
@@ -62,6 +65,8 @@ const kernel_case kernel_cases[] = {
     PRODUCT("gemm.bf16.64x4096x4096", CJ_BF16, 64, 4096, 4096),
     PRODUCT("gemm.bf16.4095", CJ_BF16, 4095, 4095, 4095),
     PRODUCT("gemm.f32.1000x1032x500", CJ_F32, 1000, 1032, 500),
+    PRODUCT_FUSED("bf16.4096", 4096, 4096, 4096),
+    PRODUCT_FUSED("bf16.8192", 8192, 8192, 8192),
     ATTENTION("attention.bf16.1024x128", CJ_BF16, 1024, 128, 0),
     ATTENTION("attention.bf16.1024x128c", CJ_BF16, 1024, 128, 1),
     ATTENTION("attention.bf16.4096x128", CJ_BF16, 4096, 128, 0),
@@ -169,6 +174,27 @@ static cj_elementwise *copy_create(cj_device *dev)
     return copy;
 }
 
+/* SiLU of the sum, as the activation between two layers. */
+static cj_ptx *silu_module(void)
+{
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_func(m, "silu");
+    cj_val v = cj_param(f, "v", CJ_F32);
+    cj_param(f, "row", CJ_U32), cj_param(f, "column", CJ_U32), cj_param(f, "batch", CJ_U32);
+    cj_return_value(f, cj_math_silu(f, v));
+    return m;
+}
+
+static cj_gemm *product_object(cj_device *dev, const kernel_case *c)
+{
+    cj_ptx *m = c->fused ? silu_module() : NULL;
+    cj_gemm *g = cj_gemm_create(dev, CJ_GEMM(.type = c->type, .elements = c->elements, .promote = c->promote,
+                                             .out_type = c->type == CJ_U8 ? CJ_BF16 : 0, .module = m,
+                                             .function = m ? "silu" : NULL));
+    cj_ptx_free(m);
+    return g;
+}
+
 bool kernel_run_open(kernel_run *run, cj_device *dev, const kernel_case *c, bool small)
 {
     *run = (kernel_run){ .c = c, .shape = *c };
@@ -192,10 +218,7 @@ bool kernel_run_open(kernel_run *run, cj_device *dev, const kernel_case *c, bool
         run->of.gemv = cj_gemv_create(dev, CJ_GEMV(.format = c->format, .x_type = type == CJ_S8 ? 0 : type,
                                                    .quantised = type == CJ_S8, .constant_matrix = 1));
         break;
-    case KERNEL_GEMM:
-        run->of.gemm = cj_gemm_create(dev, CJ_GEMM(.type = type, .elements = c->elements, .promote = c->promote,
-                                                   .out_type = type == CJ_U8 ? CJ_BF16 : 0));
-        break;
+    case KERNEL_GEMM: run->of.gemm = product_object(dev, c); break;
     case KERNEL_ATTENTION:
         run->of.attention = cj_attention_create(dev, CJ_ATTENTION(.type = type, .dim = (uint32_t)c->k,
                                                                   .causal = c->causal));

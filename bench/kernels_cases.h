@@ -22,6 +22,7 @@ typedef struct kernel_case {
     bool lse;            /* of attention: the log-sum-exp too */
     uint32_t kv_heads;   /* of attention, 0: as many as query heads */
     bool b_rows;         /* of a product: B is stored by rows, else by columns */
+    bool fused;          /* of a product: SiLU of each element, by a function of the user's */
 } kernel_case;
 
 extern const kernel_case kernel_cases[];

@@ -101,7 +101,8 @@ CJ_API void cj_return_value(cj_fn *f, cj_val v);
  * Errors, left in the module:
  *   CJ_EPTX: the number or a type of the arguments is wrong, there are more than 64 parameters or
  *     results, or one is in the .param space
- *   CJ_EINVAL: `callee` is a kernel or of another module */
+ *   CJ_EINVAL: `callee` is a kernel or of another module
+ *   CJ_ESTATE: `callee` is inline and has an open block, a label without a place, or no body yet */
 CJ_API cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n);
 
 /* The same, with all results written into the registers of `results`.  `results`, `args`: Copied.
@@ -116,8 +117,7 @@ CJ_API void cj_call_into(cj_fn *f, cj_fn *callee, const cj_val *results, size_t 
  * lists of labels; where it calls itself; and where it uses a variable of the module whose name the
  * caller has for something else.
  * Errors, left in the module:
- *   CJ_EINVAL: `f` is a kernel, or has no body here
- *   CJ_ESTATE, by the call: `f` has an open block, a label without a place, or no body yet */
+ *   CJ_EINVAL: `f` is a kernel, or has no body here */
 CJ_API void cj_fn_inline(cj_fn *f);
 
 #ifdef __cplusplus

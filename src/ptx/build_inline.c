@@ -85,7 +85,7 @@ static bool goes_deeper(const inliner *in, const cj_fn *g)
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
-static cj_val value_of(const cj_fn *f, uint32_t word)
+static cj_val operand_value(const cj_fn *f, uint32_t word)
 {
     const uint32_t i = cji_word_index(word);
     return cji_val_of(f, word, cji_word_kind(word) == CJI_K_IMM ? f->lit[i].type : f->reg[i].type);
@@ -99,7 +99,7 @@ static uint32_t copy_register(inliner *in, uint32_t index)
     *to = r->flags & CJI_REG_PTR ? cji_fn_ptr(in->f, r->type, r->elem, r->space) : cji_fn_reg(in->f, r->type);
     if (*to && r->flags & CJI_REG_NAMED) {
         const char *name = cji_ptx_name(in->f->m, r->number);
-        if (*name == '%') cj_name(in->f, value_of(in->f, *to), name + 1);
+        if (*name == '%') cj_name(in->f, operand_value(in->f, *to), name + 1);
     }
     return *to;
 }
@@ -257,7 +257,7 @@ static void inline_body(inliner *in, const uint32_t *results, const uint32_t *ar
     for (size_t i = 0; i < g->nresult && !m->dead; i++) in->reg[m->var[g->result[i]]->reg] = results[i];
     for (size_t i = 0; i < g->nparam && !m->dead; i++) {
         const uint32_t to = copy_register(in, m->var[g->param[i]]->reg);
-        if (to) cj_assign(in->f, value_of(in->f, to), value_of(in->f, args[i]));
+        if (to) cj_assign(in->f, operand_value(in->f, to), operand_value(in->f, args[i]));
     }
     if (!m->dead) copy_body(in);
     cji_free(in->reg, bytes);

@@ -154,7 +154,7 @@ static void check_bulk(void)
     for (uint32_t i = 0; i < BULK_ROUNDS * BULK_WORDS; i++) in[i] = i * 2654435761u >> 7;
     memcpy(in_a, in, sizeof in);
     cj_ptx *m = bulk_module();
-    cj_kernel *k = cj_kernel_load(dev, m, "k", NULL);
+    cj_kernel *k = cj_kernel_load(dev, m, "bulk_ring", NULL);
     cj_dptr a = cj_alloc(s, MOST_BYTES), d = cj_alloc(s, MOST_BYTES);
     cj_copy_to_device(s, a, in_a, MOST_BYTES);
     cj_launch(s, k, cj_grid(1, 2 * WARPGROUP), a, d);

@@ -174,13 +174,13 @@ static inline cj_ptx *wgmma_module(const struct wgmma_case *c)
 
 /* ---- A ring that bulk copies fill -------------------------------------------------------------------------------- */
 
-/* Kernel "k"(in, out): warpgroup 0 starts the copies of BULK_ROUNDS stages of BULK_WORDS words; the first three warps
- * of warpgroup 1 each sum word w of stage i times (i + 1) (reader + 1), and store their sums in bulk. */
+/* Kernel "bulk_ring"(in, out): warpgroup 0 starts the copies of BULK_ROUNDS stages of BULK_WORDS words; the first three
+ * warps of warpgroup 1 each sum word w of stage i times (i + 1) (reader + 1), and store their sums in bulk. */
 static inline cj_ptx *bulk_module(void)
 {
     enum { BYTES = BULK_WORDS * 4 };
     cj_ptx *m = cj_ptx_create();
-    cj_fn *f = cj_ptx_kernel(m, "k");
+    cj_fn *f = cj_ptx_kernel(m, "bulk_ring");
     cj_val in = cj_param_ptr(f, "in", CJ_U32), out = cj_param_ptr(f, "out", CJ_U32), group, warp;
     cj_val data = cj_shared(f, "data", CJ_U32, BULK_STAGES * BULK_WORDS),
            bars = cj_shared(f, "bars", CJ_B64, 2 * BULK_STAGES);
