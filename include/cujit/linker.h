@@ -44,12 +44,15 @@ CJ_API cj_linker *cj_linker_create(cj_device *dev, const cj_compile_opts *opts);
  * Errors, left in `l`:
  *   the builder's first error
  *   CJ_ENOTSUP: the module needs a newer PTX version than the driver's, or another device
+ *   CJ_EPTX: a parameter in memory has the name of a global or constant variable of the module, for
+ *     which the driver's linker would take it
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_linker_add(cj_linker *l, cj_ptx *m);
 
 /* Adds NUL-terminated PTX text.  `name`: what messages call it.  May be NULL.  Copied.
  * Errors, left in `l`:
  *   CJ_EINVAL: the text is NULL
+ *   CJ_EPTX: as by cj_linker_add
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_linker_add_text(cj_linker *l, const char *ptx, const char *name);
 
@@ -59,6 +62,7 @@ CJ_API cj_status cj_linker_add_text(cj_linker *l, const char *ptx, const char *n
  * `data`: Copied.  `name`: what messages call it.  May be NULL.  Copied.
  * Errors, left in `l`:
  *   CJ_EINVAL: there are no bytes; or fewer than the data say that they have, since they were cut
+ *   CJ_EPTX: a text, as by cj_linker_add
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_linker_add_data(cj_linker *l, const void *data, size_t bytes, const char *name);
 

@@ -41,7 +41,7 @@ static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji
 {
     CJI_NO_CANCEL;
     cji_scope scope;
-    if (cji_jit_lacks_linker(img->dev->drv) || img->whole || is_slower_linked(text))
+    if (cji_jit_lacks_linker(img->dev->drv) || img->whole || img->entries->hiding || is_slower_linked(text))
         return cji_image_keep_text(img, text, bytes, o, call);
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
@@ -55,6 +55,7 @@ static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji
 
 static cj_status take_entries(cj_image *img, cji_entries *entries, const char *call)
 {
+    cji_entries_release(img->entries);
     img->entries = entries;
     return entries ? CJ_OK : cji_fail(img, CJ_ENOMEM, call, "no memory for the kernels' parameters");
 }
@@ -99,15 +100,16 @@ static void leave_spare(cj_device *dev, cji_text *text)
 static cj_status compile_module(cj_image *img, void *user)
 {
     const image_source *s = user;
+    cj_status status = take_entries(img, cji_entries_of(s->m), s->call);
+    if (status != CJ_OK) return status;
     cji_text text = take_spare(img->dev);
-    cj_status status;
     cji_ptx_write(s->m, s->flags, &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, s->call, "no memory for the module's PTX");
     else
         status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ .m = s->m, .flags = s->flags },
                               s->o, s->call);
     leave_spare(img->dev, &text);
-    return status == CJ_OK ? take_entries(img, cji_entries_of(s->m), s->call) : status;
+    return status;
 }
 
 CJI_FIRST cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call)
@@ -129,8 +131,8 @@ CJI_FIRST cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile
 static cj_status compile_given(cj_image *img, void *user)
 {
     const image_source *s = user;
-    cj_status status = compile_text(img, s->text, s->bytes, (cji_jit_source){ .m = NULL }, s->o, s->call);
-    return status == CJ_OK ? take_entries(img, cji_entries_read(s->text, s->bytes), s->call) : status;
+    cj_status status = take_entries(img, cji_entries_read(s->text, s->bytes), s->call);
+    return status == CJ_OK ? compile_text(img, s->text, s->bytes, (cji_jit_source){ .m = NULL }, s->o, s->call) : status;
 }
 
 static cj_status image_of_text(cj_image *img, const char *ptx, const cj_compile_opts *o, const char *call)

@@ -78,6 +78,28 @@ static bool add_vars(cji_entries *e, const cj_ptx *m)
     return e->var != NULL;
 }
 
+/* The first parameter of a function, in memory, that has the name of a variable of the module. */
+static const char *hiding_parameter(const cj_ptx *m, const cj_fn *f)
+{
+    for (size_t i = 0; i < f->nparam + f->nresult && f->body; i++) {
+        const cji_var *p = m->var[i < f->nparam ? f->param[i] : f->result[i - f->nparam]];
+        const char *name = cji_ptx_name(m, p->name);
+        const uint32_t word = p->name ? cji_ptx_lookup(m, name, cji_ptx_name_len(m, p->name)) : 0;
+        if (p->space != CJI_SP_PARAM || cji_word_kind(word) != CJI_K_SYM) continue;
+        const unsigned space = m->var[cji_word_index(word)]->space;
+        if (space == CJI_SP_GLOBAL || space == CJI_SP_CONST) return name;
+    }
+    return NULL;
+}
+
+static bool find_hiding(cji_entries *e, const cj_ptx *m)
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < m->nfn && !name; i++) name = hiding_parameter(m, m->fn[i]);
+    if (name) e->hiding = cji_arena_strndup(&e->arena, name, strlen(name));
+    return !name || e->hiding;
+}
+
 static bool fill_entries(cji_entries *e, const cj_ptx *m)
 {
     size_t bytes = (m->nfn + 1) * sizeof(uint32_t);
@@ -87,7 +109,7 @@ static bool fill_entries(cji_entries *e, const cj_ptx *m)
     for (size_t i = 0; fine && i < m->nfn; i++)
         if (m->fn[i]->kernel && m->fn[i]->body) fine = add_entry(e, m, m->fn[i], use[i]);
     cji_free(use, bytes);
-    return fine && add_vars(e, m);
+    return fine && add_vars(e, m) && find_hiding(e, m);
 }
 
 static cji_entries *new_entries(const cj_ptx *m, bool whole)

@@ -52,6 +52,9 @@ typedef struct cji_entries {
     cji_entry *entry;
     size_t nvar;
     cji_entry_var *var;
+    /* a parameter in memory with the name of a .global or .const variable of the module, for which ptxas takes it in a
+     * part of a program, though not in a whole one; NULL: there is none, or the list was read from a cache */
+    const char *hiding;
     cji_arena arena;
 } cji_entries;
 

@@ -317,31 +317,89 @@ static void without_abi(void)
     cj_device_close(on), cj_driver_close(with);
 }
 
-/* What is slower as a part of a program is compiled as a whole one. */
+static void moves_registers(cj_ptx *m, cj_fn *k)
+{
+    (void)m;
+    cj_role_more(k, cj_imm_u(k, 0), 0, 1, 64);
+    cj_end(k);
+}
+
+static void multiplies(cj_ptx *m, cj_fn *k)
+{
+    (void)m;
+    cj_wgmma_commit(k);
+}
+
+/* The parameter is read, and so is the variable. */
+static void hides(cj_ptx *m, cj_fn *k)
+{
+    cj_val v = cj_ptx_global(m, "v", CJ_U64, 1, NULL, 0);
+    cj_fn *f = cj_ptx_func(m, "f");
+    cj_return_value(f, cj_get(f, v, 0));
+    cj_set(k, cj_as_ptr(k, cj_param(k, "v", CJ_U64), CJ_U64, CJ_SPACE_GLOBAL), 0, cj_call(k, f));
+}
+
+static void hides_no_more(cj_ptx *m, cj_fn *k)
+{
+    cj_ptx_global(m, "w", CJ_U64, 1, NULL, 0);
+    cj_param(k, "v", CJ_U64);
+}
+
+static const char serialised[] =
+    "ptxas info    : (C7509) Potential Performance Loss: wgmma.mma_async instructions are serialized due to the "
+    "presence of Extern calls in the function 'k'\n";
+
+static const struct { const char *name, *log; void (*write)(cj_ptx *, cj_fn *); bool linked, whole; } programs[] = {
+    { "setmaxnreg", NULL, moves_registers, false, true },
+    { "serialised wgmma", serialised, multiplies, true, true },
+    { "wgmma", NULL, multiplies, true, false },
+    { "a parameter that hides a variable", NULL, hides, false, true },
+    { "a parameter and a variable", NULL, hides_no_more, true, false },
+};
+
+/* What is slower as a part of a program, or wrong, is compiled as a whole one. */
 static void whole_programs(void)
 {
-    static const char serialised[] =
-        "ptxas info    : (C7509) Potential Performance Loss: wgmma.mma_async instructions are serialized due to the "
-        "presence of Extern calls in the function 'k'\n";
-    for (int i = 0; i < 3; i++) {
-        libfake_reset();
-        if (i == 1) lib.log = serialised;
-        cj_driver *with = libfake_open();
-        cj_device *on = cj_device_open(with, 0, NULL);
-        cj_ptx *m = cj_ptx_create();
-        cj_fn *k = cj_ptx_kernel(m, "k");
-        if (i) cj_wgmma_commit(k);
-        else cj_role_more(k, cj_imm_u(k, 0), 0, 1, 64), cj_end(k);
-        cj_return(k);
-        cj_module *mod = cj_module_load(on, m, NULL);
-        tap_is_int(cj_error_of(mod)->status, CJ_OK, "a module with %s is loaded (%s)",
-                   i == 0 ? "setmaxnreg" : i == 1 ? "serialised wgmma" : "wgmma", cj_error_of(mod)->message);
-        tap_is_int(lib.calls[CJI_CU_ID_cuLinkCreate], i > 0, "... %s", i ? "is linked" : "is not linked");
-        const bool whole = lib.calls[CJI_CU_ID_cuModuleLoadDataEx] == 1;
-        tap_is_int(whole, i < 2, "... %s", i < 2 ? "and is compiled as a whole program" : "as what was linked");
-        cj_module_free(mod), cj_ptx_free(m);
-        cj_device_close(on), cj_driver_close(with);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        for (int as_text = 0; as_text < 2; as_text++) {
+            const char *printed = "", *how = programs[i].linked ? "is linked" : "is not linked";
+            libfake_reset();
+            lib.log = programs[i].log;
+            cj_driver *with = libfake_open();
+            cj_device *on = cj_device_open(with, 0, NULL);
+            cj_ptx *m = cj_ptx_create();
+            cj_fn *k = cj_ptx_kernel(m, "k");
+            programs[i].write(m, k);
+            cj_return(k);
+            cj_ptx_print(m, 0, &printed, NULL);
+            cj_image *img = as_text ? cj_image_create_text(on, printed, NULL) : NULL;
+            cj_module *mod = as_text ? cj_module_load_image(on, img) : cj_module_load(on, m, NULL);
+            tap_is_int(cj_error_of(mod)->status, CJ_OK, "a %s with %s is loaded (%s)", as_text ? "text" : "module",
+                       programs[i].name, cj_error_of(mod)->message);
+            tap_is_int(lib.calls[CJI_CU_ID_cuLinkCreate], programs[i].linked, "... %s", how);
+            const bool whole = lib.calls[CJI_CU_ID_cuModuleLoadDataEx] == 1;
+            tap_is_int(whole, programs[i].whole, "... %s", programs[i].whole ? "and is compiled as a whole program"
+                                                                             : "as what was linked");
+            cj_module_free(mod), cj_image_free(img), cj_ptx_free(m);
+            cj_device_close(on), cj_driver_close(with);
+        }
     }
+}
+
+/* Where several modules are linked, the linker would read another thing. */
+static void hiding_input(void)
+{
+    libfake_reset();
+    cj_driver *with = libfake_open();
+    cj_device *on = cj_device_open(with, 0, NULL);
+    cj_linker *l = cj_linker_create(on, NULL);
+    cj_ptx *m = cj_ptx_create();
+    hides(m, cj_ptx_kernel(m, "k"));
+    tap_is_int(cj_linker_add(l, m), CJ_EPTX, "an input whose parameter hides a variable");
+    tap_has_str(cj_error_of(l)->message, "the parameter v of a function has the name of a variable of the module",
+                "... is named");
+    cj_ptx_free(m), cj_linker_free(l);
+    cj_device_close(on), cj_driver_close(with);
 }
 
 /* The first thing that is asked of such a driver is a link. */
@@ -392,6 +450,7 @@ int main(void)
     without_linker("cuLinkCreate_v2", true);
     without_abi();
     whole_programs();
+    hiding_input();
     linked_first();
     return tap_done();
 }

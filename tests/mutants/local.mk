@@ -389,7 +389,6 @@ mutants += %D%/disk_sweep_needs_a_lock.patch
 mutants += %D%/driver_too_many_is_an_error.patch
 mutants += %D%/environment_takes_a_users_slot.patch
 mutants += %D%/every_member_is_linked.patch
-mutants += %D%/wgmma_modules_are_linked.patch
 mutants += %D%/setmaxnreg_is_linked.patch
 mutants += %D%/serialised_wgmma_stay_linked.patch
 mutants += %D%/fault_of_every_other_call.patch

@@ -64,15 +64,22 @@ static cji_link_input *append_input(cj_linker *l, CUjitInputType type, const voi
     return NULL;
 }
 
-/* Takes the kernels' parameters of the latest input; without memory the input is dropped. */
+/* Takes the kernels' parameters of the latest input, which is dropped where that fails. */
 static cj_status input_entries(cj_linker *l, cji_entries *entries, const char *call)
 {
     cji_link_input *in = l->input[l->n - 1];
+    cj_status status = CJ_OK;
     in->entries = entries;
-    if (entries) return CJ_OK;
+    if (!entries)
+        status = cji_fail(l, CJ_ENOMEM, call, "no memory for the kernels' parameters");
+    else if (entries->hiding)
+        status = cji_fail(l, CJ_EPTX, call, "the parameter %s of a function has the name of a variable of the module, "
+                          "for which the driver's linker would take it; give one of them another name",
+                          cji_short(entries->hiding));
+    if (status == CJ_OK) return CJ_OK;
     l->n--;
     cji_link_input_release(in);
-    return cji_fail(l, CJ_ENOMEM, call, "no memory for the kernels' parameters");
+    return status;
 }
 
 /* -- Making and adding --------------------------------------------------------------------------------------------- */
