@@ -132,7 +132,9 @@ static cj_status compile_given(cj_image *img, void *user)
 {
     const image_source *s = user;
     cj_status status = take_entries(img, cji_entries_read(s->text, s->bytes), s->call);
-    return status == CJ_OK ? compile_text(img, s->text, s->bytes, (cji_jit_source){ .m = NULL }, s->o, s->call) : status;
+    if (status == CJ_OK)
+        status = compile_text(img, s->text, s->bytes, (cji_jit_source){ .m = NULL }, s->o, s->call);
+    return status;
 }
 
 static cj_status image_of_text(cj_image *img, const char *ptx, const cj_compile_opts *o, const char *call)
