@@ -170,13 +170,40 @@ static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, int out[4]
     return n;
 }
 
+/* Whether the user's function can be applied to each of a thread's accumulators, which makes as many copies of it: it
+ * is short, calls nothing, and gives what f32 has. */
+static bool is_short(const cjk_gemm *g)
+{
+    enum { MOST_LINES = 100 };
+    cj_ptx *m = cj_ptx_clone(g->code.m);
+    cj_fn *f = cj_ptx_kernel(m, "cj_gemm_element");
+    cj_val arg[CJK_GEMM_OWN + CJK_GEMM_USER] = { cj_param(f, "value", CJ_F32) };
+    static const char *const own[] = { "row", "column", "batch" };
+    const char *text = "";
+    char user[24];
+    size_t lines = 0;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) arg[1 + i] = cj_param(f, own[i], CJ_U32);
+    for (uint32_t i = 0; i < g->user; i++) {
+        snprintf(user, sizeof user, "user_%u", i);
+        arg[CJK_GEMM_OWN + i] = cj_param(f, user, (cj_type)g->o.user_types[i]);
+    }
+    const cj_type type = cj_type_of(cj_call_n(f, cj_ptx_find(m, g->o.function), arg, CJK_GEMM_OWN + (size_t)g->user));
+    bool fits = (type == CJ_F32 || type == CJ_F16 || type == CJ_BF16) && cj_ptx_print(m, 0, &text, NULL) == CJ_OK;
+    const char *body = fits ? strstr(text, ".entry cj_gemm_element") : NULL;
+    for (const char *p = body; p && *p; p++) lines += *p == '\n';
+    fits = body && lines <= MOST_LINES && !strstr(body, "\tcall");
+    cj_ptx_free(m);
+    return fits;
+}
+
 /* A tensor map stores what the accumulators have, or f16 and bf16. */
 static bool stores_by_map(const cjk_gemm *g)
 {
     cj_type out = g->type[CJK_GEMM_OUT];
-    if (g->o.scaled || g->o.bias || g->o.function) return false;
-    if (g->wide == CJ_F32) return out == CJ_F16 || out == CJ_BF16 || out == CJ_F32;
-    return out == CJ_S32 || out == CJ_U32;
+    if (g->o.scaled) return false;
+    if (g->wide == CJ_F32)
+        return (out == CJ_F16 || out == CJ_BF16 || out == CJ_F32) && (!g->o.function || is_short(g));
+    return !g->o.bias && !g->o.function && (out == CJ_S32 || out == CJ_U32);
 }
 
 /* How many clusters of a split variant run at once: multiprocessors come in groups that clusters do not fill. */

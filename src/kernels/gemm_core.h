@@ -101,7 +101,8 @@ typedef struct cjk_gemm {
     uint32_t multiprocessors;
     uint32_t clusters[CJK_SPLIT_SIZES]; /* of 1, 2, 4, 8 blocks with a tile of a split variant: how many run at once */
     bool replaces;             /* the driver replaces the address of a tensor map */
-    bool by_map;               /* path wgmma can store results by a tensor map: nothing is fused, the type is its own */
+    bool by_map;               /* path wgmma can store results by a tensor map: the type is its own, and what is fused
+                                * is done to the accumulators */
     uint32_t variants;         /* the kernel of variant i is code.k[i] */
     cjk_gemm_variant v[CJK_KERNELS];
     cjk_launches launches;
@@ -170,6 +171,19 @@ void cjk_gemm_params_begin(cj_fn *f, const cjk_gemm *g, cj_fn *epilogue, cjk_gem
 cj_type cjk_gemm_end_type(const cjk_gemm *g);
 
 cj_val cjk_gemm_bytes(cj_fn *f, cj_val elements, cj_type type);
+
+/* What the user's function gives for `v` with the bias, which is that of the result without a function. */
+cj_val cjk_gemm_finish(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val v, cj_val row, cj_val column,
+                       cj_val batch);
+
+/* The same of a sum in f32, as an f32 that is rounded to the result's type as it would be. */
+cj_val cjk_gemm_finish_f32(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val sum, cj_val row,
+                           cj_val column, cj_val batch);
+
+static inline bool cjk_gemm_fuses(const cjk_gemm *g, const cjk_gemm_params *p)
+{
+    return g->o.scaled || g->o.bias || p->fn;
+}
 
 /* Stores one sum, of the type g->wide, that is inside of the result. */
 void cjk_gemm_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val sum, cj_val row, cj_val column,

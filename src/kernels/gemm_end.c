@@ -98,6 +98,24 @@ static void store_rounded(cj_fn *f, cj_type out, cj_val address, cj_val v)
     else cjk_store(f, out, address, v);
 }
 
+cj_val cjk_gemm_finish(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val v, cj_val row, cj_val column,
+                       cj_val batch)
+{
+    const cj_type end = cjk_gemm_end_type(g);
+    cj_val arg[CJK_GEMM_OWN + CJK_GEMM_USER] = { v, row, column, batch };
+    if (g->o.bias)
+        arg[0] = cj_add(f, v, cjk_load(f, g->type[CJK_GEMM_OUT], cj_at(f, p->bias, cj_cvt(f, CJ_U64, column)), end));
+    if (!p->fn) return arg[0];
+    memcpy(arg + CJK_GEMM_OWN, p->user, p->users * sizeof *p->user);
+    return cj_call_n(f, p->fn, arg, CJK_GEMM_OWN + (size_t)p->users);
+}
+
+cj_val cjk_gemm_finish_f32(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val sum, cj_val row,
+                           cj_val column, cj_val batch)
+{
+    return before_store(f, CJ_F32, cjk_gemm_finish(f, g, p, sum, row, column, batch));
+}
+
 void cjk_gemm_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val sum, cj_val row, cj_val column,
                     cj_val batch)
 {
@@ -114,13 +132,7 @@ void cjk_gemm_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_va
             cj_assign(f, v, floats ? cj_fma(f, p->beta, old, v) : cj_mad(f, p->beta, old, v));
         cj_end(f);
     }
-    if (g->o.bias)
-        cj_assign(f, v, cj_add(f, v, cjk_load(f, g->type[CJK_GEMM_OUT], cj_at(f, p->bias, at_column), end)));
-    if (p->fn) {
-        cj_val arg[CJK_GEMM_OWN + CJK_GEMM_USER] = { v, row, column, batch };
-        memcpy(arg + CJK_GEMM_OWN, p->user, p->users * sizeof *p->user);
-        v = cj_call_n(f, p->fn, arg, CJK_GEMM_OWN + (size_t)p->users);
-    }
+    v = cjk_gemm_finish(f, g, p, v, row, column, batch);
     cjk_operand out = p->out;
     out.base = batch_of(f, &p->out, p->by_batch[CJK_GEMM_OUT], batch);
     store_rounded(f, out.type, cjk_column(f, &out, cjk_row(f, &out, at_row), at_column), v);

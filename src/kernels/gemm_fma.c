@@ -402,7 +402,10 @@ static cj_val fma_row(cj_fn *f, const fma_consumer *c, uint32_t r)
 }
 
 /* Whether sums can be stored as they are. */
-static bool stores_plainly(const cjk_gemm *g) { return g->by_map && g->type[CJK_GEMM_OUT] == CJ_F32; }
+static bool stores_plainly(const fma_kernel *k)
+{
+    return !cjk_gemm_fuses(k->g, &k->p) && k->g->type[CJK_GEMM_OUT] == CJ_F32;
+}
 
 /* Straight from registers, four columns at a time. */
 static void store_quads(cj_fn *f, const fma_kernel *k, const fma_consumer *c, const fma_tile *t)
@@ -455,7 +458,7 @@ static void fma_consume(cj_fn *f, const fma_kernel *k)
         fma_tile t = fma_tile_at(f, k, number);
         sum_tile(f, k, &c);
         cj_comment(f, "Store the sums");
-        if (stores_plainly(k->g)) {
+        if (stores_plainly(k)) {
             cj_if(f, k->quads);
                 store_quads(f, k, &c, &t);
             cj_else(f);
@@ -497,7 +500,7 @@ static void fma_begin(cj_fn *f, fma_kernel *k, cj_fn *epilogue)
     k->tiles_across = cj_div(f, columns, s->columns);
     k->of_batch = cj_mul(f, k->tiles_down, k->tiles_across);
     k->tiles = cj_mul(f, k->of_batch, k->p.batches);
-    if (stores_plainly(k->g)) k->quads = are_quads(f, &k->p);
+    if (stores_plainly(k)) k->quads = are_quads(f, &k->p);
 }
 
 /* The parts of the warpgroups: the first copies and turns, the others consume. */

@@ -14,8 +14,9 @@
  *                                commit; wait for all groups but this; release the stage before
  *               end of a tile:   wait for all groups; release; store; next tile
  *
- * Results leave by tensor map where the result allows it and nothing is fused: 64 rows of 128 bytes at a time, through
- * two buffers of each warpgroup.  Else through the same buffers and the common end. */
+ * Results leave by tensor map where the result allows it: 64 rows of 128 bytes at a time, through two buffers of each
+ * warpgroup.  A bias and a short function are applied to the accumulators before, in tiles that are whole.  Else sums
+ * leave through the same buffers and the common end. */
 #include "kernels/gemm_core.h"
 
 enum {
@@ -348,6 +349,26 @@ static void store_by_map(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *
     }
 }
 
+/* The bias and the user's function, where the sums are.  The tile is whole: a function may read memory at its row. */
+static void finish_sums(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
+{
+    cj_val row, column;
+    cj_comment(f, "The bias and the user's function, on each sum");
+    cj_wgmma_acc_position(f, &row, &column);
+    row = cj_add(f, row, cj_mad(f, c->group, GROUP_ROWS, t->row)), column = cj_add(f, column, t->column);
+    for (uint32_t i = 0, n = (uint32_t)cj_length_of(f, c->sums); i < n; i++) {
+        cj_val sum = cj_elem(f, c->sums, i), at_row = cj_add(f, row, cj_acc_row(i));
+        cj_val at_column = cj_add(f, column, cj_acc_column(i));
+        cj_assign(f, sum, cjk_gemm_finish_f32(f, k->g, &k->p, sum, at_row, at_column, t->batch));
+    }
+}
+
+static cj_val is_whole(cj_fn *f, const wgmma_kernel *k, const wgmma_tile *t)
+{
+    cj_val rows = cj_le(f, cj_add(f, t->row, k->v->rows), k->p.size[CJK_GEMM_A]);
+    return cj_and(f, rows, cj_le(f, cj_add(f, t->column, k->v->columns), k->p.size[CJK_GEMM_B]));
+}
+
 /* Writes 32 columns of sums from `first` on into a chunk; (row, column) is where the thread's first sum is. */
 static void put_sums(cj_fn *f, const wgmma_consumer *c, const cjk_gemm_chunk *chunk, uint32_t first, cj_val row,
                      cj_val column)
@@ -402,7 +423,10 @@ static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, cj_val su
         else if (k->g->o.promote) consume_tile_promoted(f, k, &c);
         else consume_tile(f, k, &c);
         if (maps) {
-            cj_if(f, cj_ne(f, k->by_map, 0));
+            const bool fuses = cjk_gemm_fuses(k->g, &k->p);
+            cj_val by_map = cj_ne(f, k->by_map, 0);
+            cj_if(f, fuses ? cj_and(f, by_map, is_whole(f, k, &t)) : by_map);
+                if (fuses) finish_sums(f, k, &c, &t);
                 store_by_map(f, k, &c, &t);
             cj_else(f);
                 store_by_threads(f, k, &c, &t);

@@ -79,18 +79,24 @@ static cj_fn *user_function(cj_ptx *m, cj_type wide)
     return f;
 }
 
-static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn)
+/* What happens to a sum: nothing; alpha, beta, C, bias and a function; bias and a function, done to accumulators. */
+enum { ENDS = 3 };
+static const struct { const char *name; bool fused, scaled; } ends[ENDS] = {
+    { "", false, false }, { ", fused", true, true }, { ", fused in registers", true, false },
+};
+
+static void each_variant(int kind, cj_gemm_path path, int end, unsigned *turn)
 {
     cjk_gemm *g = calloc(1, sizeof *g);
     if (!g) tap_bail("no memory");
     g->o = (cj_gemm_opts){ .size = sizeof g->o, .path = path, .elements = kinds[kind].elements,
-                           .promote = kinds[kind].promote, .scaled = fused, .bias = fused };
+                           .promote = kinds[kind].promote, .scaled = ends[end].scaled, .bias = ends[end].fused };
     g->type[CJK_GEMM_A] = g->type[CJK_GEMM_B] = kinds[kind].type;
     g->type[CJK_GEMM_OUT] = kinds[kind].out;
     g->wide = kinds[kind].elements ? CJ_F32 : cjk_wide(kinds[kind].type);
     g->multiprocessors = 132;
     for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = 132 >> i;
-    g->by_map = !fused;
+    g->by_map = !ends[end].scaled && (g->wide == CJ_F32 || !ends[end].fused);
     g->code.early = true;
     if (cjk_gemm_types_fail(g)) tap_bail("%s: no types of tensor cores", kinds[kind].name);
     cjk_gemm_list(g, path);
@@ -101,11 +107,11 @@ static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn
         const char *text = "";
         if (v->path == CJ_GEMM_SCALAR || (!all && (*turn)++ % 13 != 0)) continue;
         cj_ptx *m = cj_ptx_create();
-        cj_fn *end = fused ? user_function(m, g->wide) : NULL;
+        cj_fn *function = ends[end].fused ? user_function(m, g->wide) : NULL;
         cjk_gemm_name(v, kernel);
-        snprintf(name, sizeof name, "%s of %s%s", kernel, kinds[kind].name, fused ? ", fused" : "");
-        if (wgmma) cjk_gemm_write_wgmma(m, kernel, g, v, end);
-        else cjk_gemm_write_mma(m, kernel, g, v, end);
+        snprintf(name, sizeof name, "%s of %s%s", kernel, kinds[kind].name, ends[end].name);
+        if (wgmma) cjk_gemm_write_wgmma(m, kernel, g, v, function);
+        else cjk_gemm_write_mma(m, kernel, g, v, function);
         if (cj_ptx_print(m, 0, &text, NULL) != CJ_OK) tap_diag("%s", cj_error_of(m)->message);
         assemble(text, wgmma ? "sm_90a" : kinds[kind].elements == CJ_GEMM_ELEMENTS_E4M3 ? "sm_89" : "sm_80", name);
         if (wgmma) has_shape(text, g, v, name);
@@ -153,10 +159,10 @@ int main(void)
     all = getenv("CUJIT_TEST_ALL") != NULL;
     if (all) tap_timeout(1800);
     if (!mkdtemp(folder)) tap_bail("no folder");
-    for (int fused = 0; fused < 2; fused++)
+    for (int end = 0; end < ENDS; end++)
         for (int kind = 0; kind < KINDS; kind++) {
-            each_variant(kind, CJ_GEMM_MMA, fused, &turn);
-            each_variant(kind, CJ_GEMM_WGMMA, fused, &turn);
+            each_variant(kind, CJ_GEMM_MMA, end, &turn);
+            each_variant(kind, CJ_GEMM_WGMMA, end, &turn);
         }
     for (int fused = 0; fused < 2; fused++) each_scalar_variant(fused, &turn);
     rmdir(folder);

@@ -2,7 +2,7 @@
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
 device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
 device_tests += %D%/printed_kernels %D%/workspaces %D%/long_scans %D%/moved_products %D%/long_attention
-device_tests += %D%/gemm_epilogues %D%/gemm_forced
+device_tests += %D%/gemm_epilogues %D%/gemm_forced %D%/gemm_whole_tiles
 device_tests += %D%/reduce_types %D%/reduce_options %D%/element_types
 device_tests += %D%/repeat_bits
 device_tests += %D%/gemm_mma_tiles %D%/gemm_long_sums %D%/gemm_numbers %D%/gemm_nonfinite
@@ -61,6 +61,7 @@ tests_kernels_gemm_nonfinite_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_paths_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_epilogues_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_forced_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_whole_tiles_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_wgmma_tiles_LDADD = $(kernels_ldadd)
 tests_kernels_gemvs_LDADD = $(kernels_ldadd)
 tests_kernels_aligned_rows_LDADD = $(kernels_ldadd)
