@@ -89,11 +89,13 @@ static bool slot_begin(cj_stream *s, cjk_slots *slots, cjk_space *space)
     return st == CJ_OK;
 }
 
-/* The stream counts as the last one although a failure may have left nothing of the launch in it: it has waited. */
+/* The stream counts as the last one although a failure may have left nothing of the launch in it: it has waited.  Where
+ * its work cannot be marked, it ends here, and the piece is as one that no stream has had. */
 static cj_status slot_end(cj_stream *s, cjk_slot *slot, cj_status st)
 {
     cj_status recorded = cj_event_record(slot->done, s);
-    if (recorded == CJ_OK) atomic_store_explicit(&slot->stream, cj_stream_id(s), memory_order_relaxed);
+    if (recorded != CJ_OK) cj_stream_sync(s);
+    atomic_store_explicit(&slot->stream, recorded == CJ_OK ? cj_stream_id(s) : 0, memory_order_relaxed);
     pthread_mutex_unlock(&slot->busy);
     return st == CJ_OK ? recorded : st;
 }

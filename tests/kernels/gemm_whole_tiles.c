@@ -100,8 +100,8 @@ static void fused(size_t i)
                                                 .user_types = m ? pointers : NULL, .user_count = m ? 2 : 0,
                                                 .a_order = CJ_GEMM_ORDER_COLUMNS, .b_order = CJ_GEMM_ORDER_COLUMNS));
     cj_ptx_free(m);
-    cj_gemm_args x = { .a = { a.data, 1, A_BY }, .b = { b.data, 1, K }, .out = { out.data, (int64_t)by, 1 }, .m = M, .n = N,
-                       .k = K, .batches = BATCHES, .a_batch = K * A_BY, .out_batch = (int64_t)(M * by),
+    cj_gemm_args x = { .a = { a.data, 1, A_BY }, .b = { b.data, 1, K }, .out = { out.data, (int64_t)by, 1 },
+                       .m = M, .n = N, .k = K, .batches = BATCHES, .a_batch = K * A_BY, .out_batch = (int64_t)(M * by),
                        .bias = rows[i].bias ? bias.data : (cj_dptr){ 0 }, .user = m ? user : NULL,
                        .user_count = m ? 2 : 0 };
     size_t wrong = 0, beside = 0;
