@@ -1,7 +1,9 @@
-# Writes a document anew: what stands between <!-- begin NAME --> and <!-- end NAME --> comes from figures.
-#   figures_document.awk tests/oracle/kernel_speed.txt bench/limits DOCUMENT
+# Writes a document anew: what stands between <!-- begin NAME --> and <!-- end NAME --> comes from figures: those of the
+# device that the limits are for, and in the section `others` those of another one.
+#   figures_document.awk tests/oracle/kernel_speed.txt tests/oracle/kernel_speed_others.txt bench/limits DOCUMENT
 FILENAME == ARGV[1] { figure(); next }
-FILENAME == ARGV[2] { if ($1 !~ /^#/) limit[$1] = $2 ($3 == "least" ? "" : " at most"); next }
+FILENAME == ARGV[2] { other_figure(); next }
+FILENAME == ARGV[3] { if ($1 !~ /^#/) limit[$1] = $2 ($3 == "least" ? "" : " at most"); next }
 /^<!-- begin / { print; print ""; section($3); skipping = 1; next }
 /^<!-- end / { print ""; skipping = 0 }
 !skipping
@@ -20,6 +22,18 @@ function figure(    at, part)
     if (part == "ours") unit[at] = $3
 }
 
+function other_figure(    at, part)
+{
+    if ($1 ~ /^#/) return
+    if ($1 !~ /^kernels\./) { other_known[$1] = substr($0, length($1) + 2); return }
+    at = match($1, /\.[a-z_]*$/)
+    part = substr($1, at + 1)
+    at = substr($1, 1, at - 1)
+    if (!(at in other_seen)) { other_seen[at] = 1; other_order[++others] = at }
+    other[at, part] = $2
+    if (part == "ours") other_unit[at] = $3
+}
+
 function short(at) { return substr(at, length("kernels.") + 1) }
 function percent(x) { return x == "" ? "" : sprintf("%.1f %%", x * 100) }
 function limit_of(at) { return limit[at ".ratio"] }
@@ -30,16 +44,27 @@ function cell(x) { return x == "" ? "-" : x }
 
 function section(what)
 {
-    if (what == "figures") { source(); figures("GB/s"); figures("TFLOP/s"); below(); return }
-    if (what == "summary") { source(); summary(); return }
+    if (what == "figures") { source(known); figures("GB/s"); figures("TFLOP/s"); below(); return }
+    if (what == "others") { source(other_known); other_figures(); return }
+    if (what == "summary") { source(known); summary(); return }
     print "figures_document.awk: no section " what >"/dev/stderr"
     exit 1
 }
 
-function source()
+function source(of)
 {
-    printf "%s on an %s, beside PyTorch %s:\n\n", known["runs"] == 1 ? "One run" : "Medians of " known["runs"] " runs",
-           known["device"], known["torch.version"]
+    printf "%s on an %s, beside PyTorch %s:\n\n", of["runs"] == 1 ? "One run" : "Medians of " of["runs"] " runs",
+           of["device"], of["torch.version"]
+}
+
+function other_figures(    i, at)
+{
+    print "| case | ours | PyTorch, or our own | ratio |\n| --- | --- | --- | --- |"
+    for (i = 1; i <= others; i++) {
+        at = other_order[i]
+        printf "| `%s` | %s %s | %s | %.3f |\n", short(at), other[at, "ours"], other_unit[at], cell(other[at, "peer"]),
+               other[at, "ratio"]
+    }
 }
 
 function figures(of,    i, at)

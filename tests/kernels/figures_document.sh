@@ -1,17 +1,19 @@
 #!/bin/sh
 # The figures in docs/kernels.md and docs/performance.md are those of tests/oracle/kernel_speed.txt, which is what
-# bench/kernels printed on a GPU.  make kernels-doc writes them anew; with BENCH='files' it records those outputs first.
+# bench/kernels printed on an H100, and of kernel_speed_others.txt, of another GPU.  make kernels-doc writes them anew;
+# with BENCH='files' it records those outputs first, in the file of their device.
 #
+# figures_document.sh file FILE...      prints the name of that file
 # figures_document.sh record FILE...    prints the record of outputs of bench/kernels
 # figures_document.sh print DOCUMENT    prints the document with its tables made anew
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 here=$top_srcdir/tests/kernels
-speed=$top_srcdir/tests/oracle/kernel_speed.txt
-
-printed() { awk -f "$here/figures_document.awk" "$speed" "$top_srcdir/bench/limits" "$1"; }
+speed=$top_srcdir/tests/oracle/kernel_speed
+printed() { awk -f "$here/figures_document.awk" "$speed.txt" "${speed}_others.txt" "$top_srcdir/bench/limits" "$1"; }
 
 case ${1:-} in
+file) shift; grep -q '^device .*H100' "$@" && echo "$speed.txt" || echo "${speed}_others.txt"; exit ;;
 record) shift; awk -f "$here/figures_record.awk" "$@"; exit ;;
 print) printed "$2"; exit ;;
 esac
@@ -23,6 +25,13 @@ for name in kernels performance; do
     grep -q '^| .*gemm.bf16' "$tap_work/new" || grep -q '^| gemm bf16' "$tap_work/new"
     result $? "docs/$name.md has figures of products"
 done
+
+printf 'device NVIDIA H100 80GB HBM3\n' >"$tap_work/h100"
+printf 'device NVIDIA H200\n' >"$tap_work/h200"
+printf '%s\n' kernel_speed.txt kernel_speed_others.txt >"$tap_work/want"
+for name in h100 h200; do basename "$(sh "$0" file "$tap_work/$name")"; done >"$tap_work/out"
+diff "$tap_work/want" "$tap_work/out" >"$tap_work/differences"
+result $? 'outputs are recorded in the file of their device' "$tap_work/differences"
 
 # Two runs, of which the first has its standard error in the middle of lines.
 cat >"$tap_work/a" <<'END'

@@ -14,13 +14,13 @@ sh_tests += %D%/kernels_exports.sh %D%/launch_cost.sh
 
 # The figures in docs/kernels.md and docs/performance.md.  BENCH: outputs of bench/kernels on a GPU, recorded first.
 sh_tests += %D%/figures_document.sh
-EXTRA_DIST += %D%/figures_document.awk %D%/figures_record.awk tests/oracle/kernel_speed.txt
+EXTRA_DIST += %D%/figures_document.awk %D%/figures_record.awk tests/oracle/kernel_speed.txt tests/oracle/kernel_speed_others.txt
 CLEANFILES += figures.new
 BENCH =
 .PHONY: kernels-doc
 kernels-doc:
 	@export top_srcdir=$(top_srcdir); make_figures='$(SHELL) $(top_srcdir)/%D%/figures_document.sh'; \
-	test -z '$(BENCH)' || { $$make_figures record $(BENCH) >figures.new && mv figures.new $(top_srcdir)/tests/oracle/kernel_speed.txt; } && \
+	test -z '$(BENCH)' || { $$make_figures record $(BENCH) >figures.new && mv figures.new "$$($$make_figures file $(BENCH))"; } && \
 	for name in kernels performance; do \
 	  $$make_figures print $(top_srcdir)/docs/$$name.md >figures.new && mv figures.new $(top_srcdir)/docs/$$name.md || exit 1; \
 	done
