@@ -100,15 +100,16 @@ CJ_API const char *cj_ptx_target(cj_ptx *m);
 CJ_API int cj_ptx_allows(cj_ptx *m, const char *target);
 
 /* Checks what printing and loading accept and ptxas and cuLinkComplete reject: that each kernel has
- * at most 48 KiB of static shared memory, with the functions that it may call, and each function at
- * most 512 KiB of local variables.  Local variables and shared variables of the module count where
- * an instruction names them.
+ * at most 48 KiB of static shared memory, with the functions that it may call, each function at
+ * most 512 KiB of local variables, and functions that are called no parameters and results of text
+ * in types that ptxas does not pass: .pred, and .u8, .s8, .u16 and .s16 in memory.  Local variables
+ * and shared variables of the module count where an instruction names them.
  * The driver's compiler is not as strict: what cj_module_load compiles launches with as much static
  * shared memory as a block of the device can have (227 KiB on an H100).
  * Errors, left in `m`:
  *   CJ_ENOMEM: host memory is exhausted
- *   CJ_EPTX: a kernel has too much static shared memory, or a function too many local variables;
- *     the message names the variable and its line
+ *   CJ_EPTX: a kernel has too much static shared memory, a function too many local variables, or
+ *     one that is called a parameter that is not passed; the message names the variable and its line
  *   the errors of cj_ptx_print */
 CJ_API cj_status cj_ptx_check(cj_ptx *m);
 

@@ -284,6 +284,15 @@ static bool layout_local(cj_ptx *m, const uint8_t *used, const char *call)
     return true;
 }
 
+static void check_passed(cj_ptx *m, const char *call)
+{
+    cji_unpassed u;
+    char why[160];
+    if (m->dead || cji_ptx_passes(m, true, &u)) return;
+    cji_unpassed_text(m, &u, why, sizeof why);
+    cji_ptx_fail(m, CJ_EPTX, call, u.v->loc, "%s", why);
+}
+
 cj_status cj_ptx_check(cj_ptx *m)
 {
     cj_status s = cji_check(m, CJI_TAG_PTX, __func__);
@@ -294,5 +303,6 @@ cj_status cj_ptx_check(cj_ptx *m)
     layout_used(m, used);
     if (layout_local(m, used, __func__)) layout_shared(m, used, __func__);
     cji_free(used, m->nvar + 1);
+    check_passed(m, __func__);
     return cj_ptx_status(m);
 }

@@ -56,6 +56,15 @@ static inline uint64_t cji_layout_params(unsigned version)
  * CJI_CONST_BYTES, the others CJI_BYTES_MAX.  Else the failure names the variable, its line and the limit. */
 bool cji_layout_check(cj_ptx *m, const char *call);
 
+/* A function that a kernel comes to call, and the parameter or result that ptxas does not pass. */
+typedef struct cji_unpassed { const cj_fn *fn; const cji_var *v; bool result; } cji_unpassed;
+
+/* False: there is one.  `printed`: of the text that the printer makes, else of the one that was read.  Without memory
+ * there is none. */
+bool cji_ptx_passes(const cj_ptx *m, bool printed, cji_unpassed *out);
+/* The sentence. */
+void cji_unpassed_text(const cj_ptx *m, const cji_unpassed *u, char *text, size_t size);
+
 /* Calls `each` for every SYM and FUNC word that the function's instructions name; `call`: of a call, where a function's
  * name takes no address.  Returns whether there is a call of an address. */
 bool cji_layout_names(const cj_ptx *m, const cj_fn *f, void (*each)(void *user, uint32_t word, bool call), void *user);

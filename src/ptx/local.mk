@@ -47,6 +47,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/build_control.c \
 	%D%/build_emit.c \
 	%D%/build_fn.c \
+	%D%/passed.c \
 	%D%/build_inline.c \
 	%D%/build_form.c \
 	%D%/build_literals.c \

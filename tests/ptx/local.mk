@@ -50,4 +50,4 @@ record-verdicts: %D%/isa_record$(EXEEXT)
 	%D%/isa_record$(EXEEXT) >isa.txt.new && mv isa.txt.new $(top_srcdir)/tests/oracle/isa.txt
 .PHONY: check-table record-verdicts
 CLEANFILES += check-table.log
-sim_tests += %D%/build_executed
+sim_tests += %D%/build_executed %D%/passed_types

@@ -14,6 +14,18 @@
 
 /* ---- Reading ---- */
 
+static bool program_passes(const cji_dec_module *mod, cji_text *log)
+{
+    cji_unpassed u;
+    char why[160];
+    uint32_t line = 0;
+    if (cji_ptx_passes(mod->m, false, &u)) return true;
+    cji_unpassed_text(mod->m, &u, why, sizeof why);
+    cji_ptx_where(mod->m, u.v->loc, &line);
+    cji_text_printf(log, "%s:%u: error: %s\n", mod->name, line, why);
+    return false;
+}
+
 static bool program_read(cji_exec_program *p, const cji_exec_text *t, cji_dec_module *mod, cji_text *log)
 {
     mod->name = cji_arena_strndup(&p->arena, t->name ? t->name : "module", strlen(t->name ? t->name : "module"));
@@ -22,6 +34,7 @@ static bool program_read(cji_exec_program *p, const cji_exec_text *t, cji_dec_mo
         cji_text_printf(log, "%s\n", cj_error_of(mod->m)->message);
         return false;
     }
+    if (!program_passes(mod, log)) return false;
     mod->var = cji_arena_alloc(&p->arena, (mod->m->nvar + 1) * sizeof *mod->var);
     mod->func = cji_arena_alloc(&p->arena, (mod->m->nfn + 1) * sizeof *mod->func);
     mod->form = cji_arena_alloc(&p->arena, (mod->m->nform + 1) * sizeof *mod->form);
