@@ -109,7 +109,7 @@ CJ_API int cj_ptx_allows(cj_ptx *m, const char *target);
  * Errors, left in `m`:
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EPTX: a kernel has too much static shared memory, a function too many local variables, or
- *     one that is called a parameter that is not passed; the message names the variable and its line
+ *     one that is called a parameter that is not passed; the message names the variable and line
  *   the errors of cj_ptx_print */
 CJ_API cj_status cj_ptx_check(cj_ptx *m);
 

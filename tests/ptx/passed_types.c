@@ -11,7 +11,8 @@
 #include "sim/exec/exec.h"
 
 static const char head[] = ".version 7.0\n.target sm_75\n.address_size 64\n";
-static const char kernel[] = ".visible .entry k(.param .u64 p)\n{\n.reg .b64 d; .reg .b32 y; .reg .b16 x; .reg .pred o;\n"
+static const char kernel[] = ".visible .entry k(.param .u64 p)\n{\n"
+                             ".reg .b64 d; .reg .b32 y; .reg .b16 x; .reg .pred o;\n"
                              "ld.param.u64 d, [p]; mov.u32 y, %tid.x; mov.b16 x, 3; setp.eq.u32 o, y, 1;\n";
 static const char tail[] = "\nst.global.b32 [d], y; ret;\n}\n";
 
@@ -22,7 +23,8 @@ static const char tail[] = "\nst.global.b32 [d], y; ret;\n}\n";
 
 /* `printed`: of what the printer makes of the text, where .u16 in registers is .b16. */
 static const struct { const char *name, *functions, *call; bool passes, printed; const char *says; } rows[] = {
-    { "a result .u16", IN_REGISTER("u16", "mov.b16 q, 1;", "call (x), h;"), false, true, "the result 'q' of h is .u16" },
+    { "a result .u16", IN_REGISTER("u16", "mov.b16 q, 1;", "call (x), h;"), false, true,
+      "the result 'q' of h is .u16" },
     { "a result .s16", IN_REGISTER("s16", "mov.b16 q, 1;", "call (x), h;"), false, true, "make it .b16" },
     { "a result .b16", IN_REGISTER("b16", "mov.b16 q, 1;", "call (x), h;"), true, true, NULL },
     { "a result .f16", IN_REGISTER("f16", "mov.b16 q, 1;", "call (x), h;"), true, true, NULL },
