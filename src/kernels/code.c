@@ -131,12 +131,23 @@ bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const 
     return false;
 }
 
+size_t cjk_lines(const char *text)
+{
+    size_t lines = 0;
+    for (; *text; text++) lines += *text == '\n';
+    return lines;
+}
+
+/* A kernel has tens of copies of an inline function, so a long one stays called. */
+enum { MOST_INLINED = 500 /* lines of PTX of all that is in the user's module */ };
+
 bool cjk_function(void *object, const cjk_code *c, const char *name, cj_fn **f, const char *call)
 {
     *f = name ? cj_ptx_find(c->m, name) : NULL;
     if (!*f) return true;
     if (cj_object_fail_from(object, *f, call) != CJ_OK) return cjk_failed(object), false;
-    cj_fn_inline(*f);
+    const char *text = "";
+    if (cj_ptx_print(c->m, 0, &text, NULL) == CJ_OK && cjk_lines(text) <= MOST_INLINED) cj_fn_inline(*f);
     return true;
 }
 

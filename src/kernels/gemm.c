@@ -181,7 +181,6 @@ static bool is_short(const cjk_gemm *g)
     static const char *const own[] = { "row", "column", "batch" };
     const char *text = "";
     char user[24];
-    size_t lines = 0;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) arg[1 + i] = cj_param(f, own[i], CJ_U32);
     for (uint32_t i = 0; i < g->user; i++) {
         snprintf(user, sizeof user, "user_%u", i);
@@ -190,8 +189,7 @@ static bool is_short(const cjk_gemm *g)
     const cj_type type = cj_type_of(cj_call_n(f, cj_ptx_find(m, g->o.function), arg, CJK_GEMM_OWN + (size_t)g->user));
     bool fits = (type == CJ_F32 || type == CJ_F16 || type == CJ_BF16) && cj_ptx_print(m, 0, &text, NULL) == CJ_OK;
     const char *body = fits ? strstr(text, ".entry cj_gemm_element") : NULL;
-    for (const char *p = body; p && *p; p++) lines += *p == '\n';
-    fits = body && lines <= MOST_LINES && !strstr(body, "\tcall");
+    fits = body && cjk_lines(body) <= MOST_LINES && !strstr(body, "\tcall");
     cj_ptx_free(m);
     return fits;
 }

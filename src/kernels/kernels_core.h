@@ -77,8 +77,10 @@ bool cjk_has(cj_fn *f, const char *target);
 /* The bits of `v`, a CJ_F32, as bf16 in a CJ_U32: for devices older than sm_80, which have no instruction for it. */
 cj_val cjk_bf16_bits(cj_fn *f, cj_val v);
 
-/* The user's function of that name, NULL for none, which the kernels have inlined.  False: there is none, and `object`
- * has failed. */
+size_t cjk_lines(const char *text);
+
+/* The user's function of that name, NULL for none, which the kernels have inlined unless it is long.  False: there is
+ * none, and `object` has failed. */
 bool cjk_function(void *object, const cjk_code *c, const char *name, cj_fn **f, const char *call);
 
 /* Whether the kernels could call the user's function (NULL: none).  `wants`: what it takes and gives.  False: the

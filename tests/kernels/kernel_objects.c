@@ -377,10 +377,42 @@ static void cancelled(void)
     cj_scan_free(made[1]);
 }
 
+/* Functions of users are inlined, but not long ones, of which a kernel would have tens of copies. */
+static void inlined(void)
+{
+    enum { N = 100 };
+    static const int steps[] = { 3, 600 };
+    kb_memory x = kb_take(N * 4), out = kb_take(N * 4);
+    for (size_t i = 0; i < N; i++) ((float *)x.host)[i] = (float)i;
+    kb_put(&x);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        const char *text = "";
+        size_t wrong = 0;
+        cj_ptx *m = cj_ptx_create();
+        cj_fn *f = cj_ptx_func(m, "steps");
+        cj_val v = cj_param(f, "v", CJ_F32);
+        for (int k = 0; k < steps[i]; k++) v = cj_add(f, v, 2.0f);
+        cj_return_value(f, v);
+        cj_elementwise *e = cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 1, .types = { CJ_F32 }, .module = m,
+                                                                         .function = "steps"));
+        cj_ptx_free(m);
+        cj_elementwise_args a = { .in = { { x.data, 0, 0 } }, .out = { out.data, 0, 0 }, .columns = N };
+        kb_blank(&out);
+        if (!kb_is_ok(kb_s[0], cj_elementwise_launch(kb_s[0], e, &a), "launch") || !kb_get(&out)) wrong++;
+        for (size_t c = 0; c < N; c++) wrong += ((float *)out.host)[c] != (float)c + 2 * (float)steps[i];
+        tap_is_uint(wrong, 0, "a function of %d steps", steps[i]);
+        cj_elementwise_ptx(e, 0, &text, NULL);
+        tap_is_int(strstr(text, "\tcall") != NULL, i, "... is %s", i ? "called" : "inlined");
+        cj_elementwise_free(e);
+    }
+    kb_drop(&x), kb_drop(&out);
+}
+
 int main(void)
 {
     kb_open();
     at_once();
+    inlined();
     shared();
     wrong_options();
     wrong_arguments();
