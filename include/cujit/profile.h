@@ -232,7 +232,7 @@ CJ_API size_t cj_profile_print(cj_profile *p, cj_stream *s, cj_profile_format fo
  * for .svg, the trace for any other.  Replaces a file of that name when it is complete.
  * Blocks.  Errors:
  *   CJ_EINVAL: `file` is NULL
- *   CJ_ENOTFOUND: the file cannot be written
+ *   CJ_ENOTFOUND: the file cannot be written; the message has the reason
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_profile_write(cj_profile *p, const char *file);
 

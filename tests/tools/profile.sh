@@ -55,6 +55,10 @@ result $? 'no such program: 127' out
 [ $? -eq 3 ] && grep -q 'no option' out
 result $? 'no such option: 3' out
 CUJIT_PROFILE=/nowhere/trace.json CUJIT_LOG=error "$program" 2 >out 2>&1
-[ $? -eq 2 ] && grep -q '/nowhere/trace.json cannot be written' out
+[ $? -eq 2 ] && grep -q '/nowhere/trace.json cannot be written: No such file or directory' out
 result $? 'a file that cannot be written is a line of the log' out
+# The log is written to a pipe, which has no limit.
+{ (ulimit -f 0; CUJIT_PROFILE=limit.json CUJIT_LOG=error "$program" 2; echo "status $?") 2>&1; } | cat >out
+grep -q 'limit.json cannot be written: File too large' out && grep -q 'status 2' out && [ ! -e limit.json ]
+result $? 'and so is one beyond the limit for files, which ends no program' out
 finish

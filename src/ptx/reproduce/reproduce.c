@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_signals.h"
 #include "ptx/reproduce/reproduce.h"
 
 #include <cujit/parse.h>
@@ -196,7 +197,10 @@ cj_status cj_ptx_reproducer(cj_ptx *m, const char *path)
     s = write_program(&r, &out);
     cji_fail_restore(&latest);
     if (s != CJ_OK) report(&r, s);
+    cji_file_signals held;
+    cji_file_signals_hold(&held);
     const int error = s == CJ_OK ? replace_file(path, &out) : 0;
+    cji_file_signals_release(&held);
     if (error)
         s = cji_fail(NULL, error == ENOMEM ? CJ_ENOMEM : CJ_EINVAL, __func__, "%s cannot be written: %s",
                      cji_short(path), strerror(error));

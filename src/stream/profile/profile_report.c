@@ -1,8 +1,11 @@
 /* Reports: as text of the profile, in a buffer of the caller, in a file. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/file_signals.h"
 #include "base/obj.h"
 #include "stream/profile/stream_profile.h"
 
@@ -71,16 +74,20 @@ static bool report_ends(const char *file, const char *end)
     return n >= m && !strcmp(file + n - m, end);
 }
 
-/* To a file beside it, which then takes its name. */
-static bool report_save(const char *file, const char *beside, const cji_text *text)
+/* To a file beside it, which then takes its name.  0, or the error. */
+static int report_save(const char *file, const char *beside, const cji_text *text)
 {
+    cji_file_signals held;
+    cji_file_signals_hold(&held);
+    int error = 0;
+    errno = 0;
     FILE *f = fopen(beside, "w");
-    if (!f) return false;
-    const bool written = fwrite(text->p ? text->p : "", 1, text->n, f) == text->n;
-    const bool closed = fclose(f) == 0;
-    if (written && closed && rename(beside, file) == 0) return true;
-    unlink(beside);
-    return false;
+    if (!f || fwrite(text->p ? text->p : "", 1, text->n, f) != text->n) error = errno ? errno : EIO;
+    if (f && fclose(f) && !error) error = errno;
+    if (!error && rename(beside, file)) error = errno;
+    if (error && f) unlink(beside);
+    cji_file_signals_release(&held);
+    return error;
 }
 
 cj_status cj_profile_write(cj_profile *p, const char *file)
@@ -97,8 +104,8 @@ cj_status cj_profile_write(cj_profile *p, const char *file)
     st = report_make(p, NULL, format, &text, call);
     cji_text_printf(&beside, "%s.%ld.new", file, (long)getpid());
     if (st == CJ_OK && beside.failed) st = cji_fail(p, CJ_ENOMEM, call, "no memory for the name of the file");
-    if (st == CJ_OK && !report_save(file, beside.p, &text))
-        st = cji_fail(p, CJ_ENOTFOUND, call, "%s cannot be written; does its folder exist?", cji_short(file));
+    const int error = st == CJ_OK ? report_save(file, beside.p, &text) : 0;
+    if (error) st = cji_fail(p, CJ_ENOTFOUND, call, "%s cannot be written: %s", cji_short(file), strerror(error));
     cji_text_free(&beside);
     cji_text_free(&text);
     return st;
