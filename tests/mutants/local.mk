@@ -716,6 +716,7 @@ mutants += %D%/reduce_of_u64_is_signed.patch
 mutants += %D%/reduce_of_u32_is_signed.patch
 mutants += %D%/reduce_min_takes_nan.patch
 mutants += %D%/reduce_ignores_wide.patch
+mutants += %D%/reproducer_ends_the_program.patch
 mutants += %D%/scan_ignores_wide.patch
 mutants += %D%/argmax_of_u64_is_signed.patch
 mutants += %D%/argmax_keys_lose_their_high_half.patch
