@@ -104,7 +104,7 @@ run_test()
 {
     make_in "$1" src/sim/libcujit-sim.la "${2%.sim}" >"$1/out" 2>&1 || return 2
     (cd "$1/build" && CUJIT_DRIVER=sim CUJIT_SIM="$1/build/src/sim/.libs/libcujit-sim.so" CUJIT_CACHE=0 \
-        top_srcdir="$1/src" top_builddir="$1/build" timeout -k 1 60 "./${2%.sim}") >"$1/out" 2>&1
+        top_srcdir="$1/src" top_builddir="$1/build" timeout -k 1 120 "./${2%.sim}") >"$1/out" 2>&1
     status=$?
     echo "# exit status $status" >>"$1/out"
     [ $status = 0 ] && ! grep -q '^not ok\|^Bail out' "$1/out"
