@@ -151,8 +151,6 @@ static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, int out[4]
     const char *why = cjk_gemm_types_fail(g), *forced = g->o.path == CJ_GEMM_MMA ? "mma" : "wgmma";
     int sm = d->sm_major * 10 + d->sm_minor, least = g->o.elements == CJ_GEMM_ELEMENTS_E4M3 ? 89 : 80;
     size_t n = 0;
-    bool mixed = !why && g->mma[CJK_GEMM_A] != g->mma[CJK_GEMM_B];
-    if (g->o.path == CJ_GEMM_WGMMA && mixed) why = "wgmma multiplies elements of one type";
     bool only_scalar = g->o.path == CJ_GEMM_SCALAR, any = g->o.path == CJ_GEMM_AUTO;
     if (!only_scalar && !any && why)
         return cjk_fail(x, CJ_ENOTSUP, call, "path %s has no product of %s and %s in %s: %s", forced,
@@ -163,7 +161,7 @@ static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, int out[4]
                         sm), 0;
     if (g->o.path == CJ_GEMM_WGMMA && sm != 90)
         return cjk_fail(x, CJ_ENOTSUP, call, "path wgmma needs sm_90a, the device has sm_%d", sm), 0;
-    if (!why && !mixed && sm == 90 && (any || g->o.path == CJ_GEMM_WGMMA)) out[n++] = CJ_GEMM_WGMMA;
+    if (!why && sm == 90 && (any || g->o.path == CJ_GEMM_WGMMA)) out[n++] = CJ_GEMM_WGMMA;
     if (!why && sm >= least && (any || g->o.path == CJ_GEMM_MMA)) out[n++] = CJ_GEMM_MMA;
     if (any && has_fma(g, sm)) out[n++] = CJK_GEMM_FMA;
     if (any || only_scalar) out[n++] = CJ_GEMM_SCALAR;

@@ -38,8 +38,8 @@ static bool is_there(int p)
 
 static bool has_kind(int p, const gp_kind *t)
 {
-    bool wgmma = paths[p].path == CJ_GEMM_WGMMA, cores = wgmma || paths[p].path == CJ_GEMM_MMA;
-    return (!cores || t != &gp_kinds[GP_F32]) && (!wgmma || t->a == t->b);
+    bool cores = paths[p].path == CJ_GEMM_WGMMA || paths[p].path == CJ_GEMM_MMA;
+    return !cores || t != &gp_kinds[GP_F32];
 }
 
 /* Elements of 8 bits and tf32 come with k contiguous on path wgmma, and all of them in multiples of 16 bytes. */
@@ -407,7 +407,8 @@ static void mistakes(void)
     } rows[] = {
         { { .type = CJ_F32, .path = CJ_GEMM_MMA }, CJ_ENOTSUP, "path mma has no product of f32 and f32 in f32" },
         { { .type = CJ_F16, .b_type = CJ_BF16, .path = CJ_GEMM_WGMMA }, CJ_ENOTSUP, "elements of one type" },
-        { { .type = CJ_U8, .b_type = CJ_S8, .path = CJ_GEMM_WGMMA }, CJ_ENOTSUP, "wgmma multiplies elements of one" },
+        { { .type = CJ_U8, .b_type = CJ_F16, .wide = CJ_F32, .path = CJ_GEMM_WGMMA }, CJ_ENOTSUP,
+          "cores multiply elements of one type" },
         { { .type = CJ_F16, .wide = CJ_F64, .path = CJ_GEMM_MMA }, CJ_ENOTSUP, "tensor cores sum in f32" },
         { { .type = CJ_F16, .promote = 1 }, CJ_EINVAL, "promote is for elements of e4m3" },
         { { .type = CJ_F16, .elements = CJ_GEMM_ELEMENTS_TF32 }, CJ_EINVAL, "type is f16; elements of tf32 are f32" },
