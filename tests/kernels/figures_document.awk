@@ -1,8 +1,8 @@
 # Writes a document anew: what stands between <!-- begin NAME --> and <!-- end NAME --> comes from figures: those of the
 # device that the limits are for, and in the section `others` those of another one.
 #   figures_document.awk tests/oracle/kernel_speed.txt tests/oracle/kernel_speed_others.txt bench/limits DOCUMENT
-FILENAME == ARGV[1] { figure(); next }
-FILENAME == ARGV[2] { other_figure(); next }
+FILENAME == ARGV[1] { cases = figure(known, seen, order, value, unit, cases); next }
+FILENAME == ARGV[2] { others = figure(other_known, other_seen, other_order, other, other_unit, others); next }
 FILENAME == ARGV[3] { if ($1 !~ /^#/) limit[$1] = $2 ($3 == "least" ? "" : " at most"); next }
 /^<!-- begin / { print; print ""; section($3); skipping = 1; next }
 /^<!-- end / { print ""; skipping = 0 }
@@ -10,28 +10,18 @@ FILENAME == ARGV[3] { if ($1 !~ /^#/) limit[$1] = $2 ($3 == "least" ? "" : " at 
 
 # -- Figures ----------------------------------------------------------------------------------------------------------
 
-function figure(    at, part)
+# A line of a record, of which `n` cases are known; returns how many are now.
+function figure(known, seen, order, value, unit, n,    at, part)
 {
-    if ($1 ~ /^#/) return
-    if ($1 !~ /^kernels\./) { known[$1] = substr($0, length($1) + 2); return }
+    if ($1 ~ /^#/) return n
+    if ($1 !~ /^kernels\./) { known[$1] = substr($0, length($1) + 2); return n }
     at = match($1, /\.[a-z_]*$/)
     part = substr($1, at + 1)
     at = substr($1, 1, at - 1)
-    if (!(at in seen)) { seen[at] = 1; order[++cases] = at }
+    if (!(at in seen)) { seen[at] = 1; order[++n] = at }
     value[at, part] = $2
     if (part == "ours") unit[at] = $3
-}
-
-function other_figure(    at, part)
-{
-    if ($1 ~ /^#/) return
-    if ($1 !~ /^kernels\./) { other_known[$1] = substr($0, length($1) + 2); return }
-    at = match($1, /\.[a-z_]*$/)
-    part = substr($1, at + 1)
-    at = substr($1, 1, at - 1)
-    if (!(at in other_seen)) { other_seen[at] = 1; other_order[++others] = at }
-    other[at, part] = $2
-    if (part == "ours") other_unit[at] = $3
+    return n
 }
 
 function short(at) { return substr(at, length("kernels.") + 1) }
