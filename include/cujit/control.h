@@ -110,9 +110,9 @@ CJ_API cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n);
 CJ_API void cj_call_into(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n);
 
 /* Makes `f` an inline function, and so the functions that it calls: a later call of it writes its
- * instructions instead.  All of them must be complete by then.  Names of registers and comments
- * come along.  It saves what a call costs, and kernels with wgmma need it: where the driver's
- * linker is to join a function, ptxas has each wgmma wait for the one before.
+ * instructions instead.  All of them must be complete by then.  Comments come along, and with the
+ * first copy names of registers.  It saves what a call costs, and kernels with wgmma need it: where
+ * the driver's linker is to join a function, ptxas has each wgmma wait for the one before.
  * A function stays called where it has variables of its own, results or parameters in memory, or
  * lists of labels; where it calls itself; and where it uses a variable of the module whose name the
  * caller has for something else.

@@ -62,6 +62,8 @@ cj_val cji_imm_int(cj_fn *f, int64_t x);
 double cji_lit_value(const cji_lit *l);
 float cji_lit_single(const cji_lit *l);                      /* as a float: rounded once */
 
+bool cji_fn_has_register(const cj_fn *f, uint32_t name);     /* one of that name, m->names */
+
 /* ---- Functions that are inlined ---- */
 /* Whether the instructions of `g` can stand in `f`; else it is called. */
 bool cji_inlines(const cj_fn *f, const cj_fn *g);

@@ -91,13 +91,14 @@ static cj_val operand_value(const cj_fn *f, uint32_t word)
     return cji_val_of(f, word, cji_word_kind(word) == CJI_K_IMM ? f->lit[i].type : f->reg[i].type);
 }
 
+/* The first copy of a function keeps the names of its registers. */
 static uint32_t copy_register(inliner *in, uint32_t index)
 {
     const cji_reg *r = &in->g->reg[index];
     uint32_t *to = &in->reg[index];
     if (*to) return *to;
     *to = r->flags & CJI_REG_PTR ? cji_fn_ptr(in->f, r->type, r->elem, r->space) : cji_fn_reg(in->f, r->type);
-    if (*to && r->flags & CJI_REG_NAMED) {
+    if (*to && r->flags & CJI_REG_NAMED && !cji_fn_has_register(in->f, r->number)) {
         const char *name = cji_ptx_name(in->f->m, r->number);
         if (*name == '%') cj_name(in->f, operand_value(in->f, *to), name + 1);
     }

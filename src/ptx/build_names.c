@@ -13,7 +13,7 @@ static bool is_own(const char *name, size_t n)
     return cji_isa_sreg_find(name, n) >= 0 || cji_type_of_prefix(name, n) != CJ_VOID || cji_scope_as_register(name, n);
 }
 
-static bool has_register(const cj_fn *f, uint32_t id)
+bool cji_fn_has_register(const cj_fn *f, uint32_t id)
 {
     for (size_t i = 0; i < f->nreg && f->named_regs; i++)
         if (f->reg[i].flags & CJI_REG_NAMED && f->reg[i].number == id) return true;
@@ -36,7 +36,7 @@ static uint32_t name_of_nobody(cj_fn *f, cji_text *name)
     for (unsigned next = 2; !name->failed; next++) {
         const size_t known = f->m->names.n;
         const uint32_t id = cji_ptx_intern(f->m, name->p, name->n);
-        if (f->m->dead || f->m->names.n > known || !has_register(f, id)) return id;
+        if (f->m->dead || f->m->names.n > known || !cji_fn_has_register(f, id)) return id;
         name->n = given;
         cji_text_putc(name, '_');
         put_count(name, next);
