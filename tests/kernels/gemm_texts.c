@@ -129,7 +129,6 @@ static void each_scalar_variant(bool fused, unsigned *turn)
     g->o = (cj_gemm_opts){ .size = sizeof g->o, .scaled = fused, .bias = fused };
     g->type[CJK_GEMM_A] = g->type[CJK_GEMM_B] = g->type[CJK_GEMM_OUT] = g->wide = CJ_F32;
     g->multiprocessors = 132;
-    g->by_map = !fused;
     cjk_gemm_list(g, CJK_GEMM_FMA);
     for (uint32_t i = 0; i < g->variants; i++) {
         const cjk_gemm_variant *v = &g->v[i];
