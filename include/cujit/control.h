@@ -113,9 +113,10 @@ CJ_API void cj_call_into(cj_fn *f, cj_fn *callee, const cj_val *results, size_t 
  * instructions instead.  All of them must be complete by then.  Comments come along, and with the
  * first copy names of registers.  It saves what a call costs, and kernels with wgmma need it: where
  * the driver's linker is to join a function, ptxas has each wgmma wait for the one before.
- * A function stays called where it has variables of its own, results or parameters in memory, or
- * lists of labels; where it calls itself; and where it uses a variable of the module whose name the
- * caller has for something else.
+ * A function stays called where it has variables of its own, lists of labels, or results or
+ * parameters that are no single registers with a number; where it calls itself, or is behind 16
+ * other calls; and where it uses a variable of the module whose name the caller has for something
+ * else.
  * Errors, left in the module:
  *   CJ_EINVAL: `f` is a kernel, or has no body here */
 CJ_API void cj_fn_inline(cj_fn *f);

@@ -275,15 +275,16 @@ void cji_inline_call(cj_fn *f, const cj_fn *g, const uint32_t *results, const ui
 
 /* ---- Marking ----------------------------------------------------------------------------------------------------- */
 
-static void mark(cj_fn *f)
+/* As deep as copies go. */
+static void mark(cj_fn *f, unsigned depth)
 {
-    if (f->inlined || f->kernel || !f->body) return;
+    if (f->inlined || f->kernel || !f->body || depth > MOST_DEPTH) return;
     f->inlined = 1;
     for (size_t i = 0; i < f->nins; i++) {
         if (f->ins[i].form >= CJI_INS_PSEUDO) continue;
         for (uint32_t k = 0, n = cji_ins_n(f, &f->ins[i]); k < n; k++) {
             const uint32_t word = cji_ins_opnd(f, &f->ins[i], k);
-            if (cji_word_kind(word) == CJI_K_FUNC) mark(f->m->fn[cji_word_index(word)]);
+            if (cji_word_kind(word) == CJI_K_FUNC) mark(f->m->fn[cji_word_index(word)], depth + 1);
         }
     }
 }
@@ -296,5 +297,5 @@ void cj_fn_inline(cj_fn *f)
                      f->kernel ? "is a kernel; kernels cannot be called" : "is declared only: it has no body here");
         return;
     }
-    mark(f);
+    mark(f, 0);
 }

@@ -2,6 +2,8 @@
  * call; where the function cannot be copied it is called all the same. */
 #include <cujit/cujit.h>
 
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -237,11 +239,48 @@ static void mistaken(size_t i)
     cj_ptx_free(m);
 }
 
+/* A chain of functions that is longer than a small stack has room for. */
+static void *long_chain(void *unused)
+{
+    enum { LENGTH = 20000 };
+    const char *text = "";
+    char name[24];
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *last = NULL;
+    for (int i = 0; i < LENGTH; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        cj_fn *f = cj_ptx_func(m, name);
+        cj_val x = cj_param(f, "x", CJ_U32);
+        cj_return_value(f, last ? cj_call(f, last, x) : cj_add(f, x, 1));
+        last = f;
+    }
+    cj_fn_inline(last);
+    cj_fn *k = cj_ptx_kernel(m, "k");
+    cj_set(k, cj_param_ptr(k, "out", CJ_U32), 0, cj_call(k, last, 1));
+    const char *kernel = cj_ptx_print(m, 0, &text, NULL) == CJ_OK ? strstr(text, ".entry k(") : "";
+    tap_has_str(kernel, "call.uni", "a chain of %d functions ends in a call (%s)", LENGTH, cj_error_of(m)->message);
+    cj_ptx_free(m);
+    return unused;
+}
+
+static void on_a_small_stack(void)
+{
+    enum { STACK = 256 * 1024 };
+    pthread_attr_t small;
+    pthread_t thread;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, STACK);
+    if (pthread_create(&thread, &small, long_chain, NULL)) tap_bail("no thread");
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&small);
+}
+
 int main(void)
 {
     bench_open(2 * N * 4);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) compared(i);
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) mistaken(i);
+    on_a_small_stack();
     cj_ptx *m = module_of(2, true);
     const char *text, *kernel = kernel_of(m, &text);
     tap_has_str(kernel, "// The loop of the function", "comments come along");
